@@ -1,0 +1,42 @@
+# make demo: the main job on embedded data. make test: every check. Both set up a local virtual environment first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+# The study's data files, when they lie beside the checkout.
+ifneq ($(wildcard ../shared/data),)
+export SYNAFA_DATA ?= $(abspath ../shared/data)
+endif
+
+.PHONY: demo test lint types bench docs clean setup
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch==2.13.0
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+demo: setup
+	$(BIN)/synafa demo --output demo
+
+lint: setup
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
+
+types: setup
+	$(BIN)/mypy
+
+test: lint types
+	$(BIN)/python -m pytest -n 2
+
+bench: setup
+	$(BIN)/python -m benchmarks
+
+docs: setup
+	$(BIN)/python -m pytest --doctest-glob='*.md' docs README.md
+
+clean:
+	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
