@@ -1,0 +1,52 @@
+"""Bootstrap weights: how often each of `n` units is drawn in each resample, a chunk of resamples at a time.
+
+A statistic that is a function of sums over units needs only these weights and one matrix product,
+so no row is ever copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from synafa.errors import SynafaError
+
+_CELLS_PER_CHUNK = 1 << 20  # draws held in memory at a time
+
+
+def check_resampling(n_resamples: int, confidence: float) -> None:
+    """Refuse settings that no bootstrap can use."""
+    if n_resamples < 1:
+        raise SynafaError(f"n_resamples must be at least 1, got: {n_resamples}.")
+    if not 0.0 < confidence < 1.0:
+        raise SynafaError(f"confidence must lie between 0 and 1, got: {confidence}.")
+
+
+def resample_indices(rng: np.random.Generator, n: int, n_resamples: int) -> Iterator[NDArray[np.int64]]:
+    """Chunks of shape (some, n): the units drawn with replacement in each resample."""
+    chunk = max(1, _CELLS_PER_CHUNK // max(n, 1))
+    for start in range(0, n_resamples, chunk):
+        yield rng.integers(0, n, size=(min(chunk, n_resamples - start), n))
+
+
+def resample_weights(rng: np.random.Generator, n: int, n_resamples: int) -> Iterator[NDArray[np.float64]]:
+    """Chunks of shape (some, n): multinomial weights, each row summing to n."""
+    for drawn in resample_indices(rng, n, n_resamples):
+        rows = drawn.shape[0]
+        drawn += np.arange(rows)[:, None] * n
+        yield np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
+
+
+def percentile_interval(replicates: NDArray[np.float64], confidence: float) -> tuple[float, float]:
+    """The central percentile interval of bootstrap replicates."""
+    tail = (1.0 - confidence) / 2.0
+    low, high = np.quantile(replicates, [tail, 1.0 - tail])
+    return float(low), float(high)
+
+
+def two_sided_pvalue(replicates: NDArray[np.float64]) -> float:
+    """Twice the smaller share of replicates on either side of zero (zero counts on both), at most 1."""
+    share = min(float(np.mean(replicates <= 0.0)), float(np.mean(replicates >= 0.0)))
+    return min(1.0, 2.0 * share)
