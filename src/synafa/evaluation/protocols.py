@@ -12,7 +12,8 @@ class Policy(Protocol):
     """Chooses the next feature of every row in a batch; rows are independent.
 
     Optional attributes: `name`; `uses_remaining` (False promises that `remaining` is not looked at, so that one run at
-    the largest budget serves the smaller ones); `propose_with_reason` returning (feature, reason int8) with `reason_names`.
+    the largest budget serves the smaller ones); `propose_with_reason` returning (feature, reason int8) with
+    `reason_names`.
     """
 
     def propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> np.ndarray:

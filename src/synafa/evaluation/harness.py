@@ -1,0 +1,253 @@
+"""Runs a policy under a hard budget and records every step.
+
+At each step the policy proposes a feature per row; -1 becomes the lowest-index hidden feature when `forced` (the
+corrected harness) and ends the episode otherwise; a chosen feature whose cost exceeds what remains ends the episode,
+and nothing else is tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from synafa.datasets.dataset import Dataset
+from synafa.errors import SynafaError
+from synafa.evaluation.episodes import (
+    COMPLETE,
+    SPENT,
+    STOP,
+    TOLERANCE,
+    UNAFFORDABLE,
+    Episodes,
+    cheapest_hidden,
+    revealed_by,
+)
+from synafa.evaluation.protocols import Classifier, Policy
+
+Rows = np.ndarray | Literal["train", "validation", "test"]
+Proposer = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+def run_policy(
+    policy: Policy,
+    dataset: Dataset,
+    rows: Rows,
+    budget: float,
+    classifier: Classifier | None = None,
+    forced: bool = True,
+    batch_rows: int = 8192,
+) -> Episodes:
+    """Run `policy` on dataset rows under a hard budget.
+
+    Parameters
+    ----------
+    policy : anything with `propose(values, mask, remaining)`; `propose_with_reason` is used where it is offered
+    rows : row indices, or "train", "validation", "test"
+    budget : what a row may spend
+    classifier : predicts after every step; None records no probabilities
+    forced : replace a stop by the lowest-index hidden feature
+    batch_rows : rows handed to the policy at once; changes memory, never results
+    """
+    if not budget >= 0:
+        raise SynafaError(f"`budget` must be a number >= 0, got: {budget!r}.")
+    if batch_rows < 1:
+        raise SynafaError(f"`batch_rows` must be at least 1, got: {batch_rows!r}.")
+    rows = select_rows(dataset, rows)
+    name = policy_name(policy)
+    propose, reason_names = _proposer(policy)
+    names = reason_names if "fallback" in reason_names else (*reason_names, "fallback")
+    run = _Run(name, propose, names, dataset, float(budget), classifier, forced)
+    pieces = [run.batch(rows[start : start + batch_rows]) for start in range(0, max(len(rows), 1), batch_rows)]
+    steps = max(piece.feature.shape[1] for piece in pieces)
+    probabilities = None
+    if classifier is not None:
+        probabilities = np.concatenate([_repeat_last(piece.probabilities, steps + 1) for piece in pieces])
+    return Episodes(
+        policy=name,
+        dataset=dataset.key,
+        budget=float(budget),
+        forced=forced,
+        rows=rows,
+        y=dataset.y[rows],
+        feature=np.concatenate([_pad(piece.feature, steps, -1) for piece in pieces]),
+        reason=np.concatenate([_pad(piece.reason, steps, -1) for piece in pieces]),
+        cost=np.concatenate([_pad(piece.cost, steps, 0) for piece in pieces]),
+        ending=np.concatenate([piece.ending for piece in pieces]),
+        probabilities=probabilities,
+        reason_names=names,
+        feature_costs=np.asarray(dataset.costs, dtype=np.float64),
+        groups=dataset.groups,
+        uses_remaining=bool(getattr(policy, "uses_remaining", True)),
+    )
+
+
+def select_rows(dataset: Dataset, rows: Rows) -> np.ndarray:
+    """Row indices, int64, from indices or the name of a part of the split."""
+    if isinstance(rows, str):
+        if rows not in ("train", "validation", "test"):
+            raise SynafaError(f"`rows` must be row indices or one of train, validation, test, got: {rows!r}.")
+        return np.asarray(getattr(dataset, rows), dtype=np.int64)
+    chosen = np.asarray(rows, dtype=np.int64)
+    if chosen.ndim != 1 or (len(chosen) and (chosen.min() < 0 or chosen.max() >= len(dataset.X))):
+        raise SynafaError(f"`rows` must be a list of row indices in 0..{len(dataset.X) - 1} of {dataset.key}.")
+    return chosen
+
+
+def policy_name(policy: Policy) -> str:
+    """The policy's own name, else that of its class."""
+    return str(getattr(policy, "name", None) or type(policy).__name__)
+
+
+@dataclass(frozen=True)
+class _Piece:
+    feature: np.ndarray
+    reason: np.ndarray
+    cost: np.ndarray
+    ending: np.ndarray
+    probabilities: np.ndarray
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One policy on one dataset; `batch` runs the rows it is given together, step by step."""
+
+    name: str
+    propose: Proposer
+    reason_names: tuple[str, ...]
+    dataset: Dataset
+    budget: float
+    classifier: Classifier | None
+    forced: bool
+
+    def batch(self, rows: np.ndarray) -> _Piece:
+        truth = np.asarray(self.dataset.X[rows], dtype=np.float32)
+        n, n_features = truth.shape
+        costs = np.asarray(self.dataset.costs, dtype=np.float64)
+        revealed = revealed_by(n_features, self.dataset.groups) if self.dataset.groups else None
+        values, mask = np.zeros_like(truth), np.zeros(truth.shape, dtype=bool)
+        remaining = np.full(n, self.budget)
+        ending = np.full(n, -1, dtype=np.int8)
+        features: list[np.ndarray] = []
+        reasons: list[np.ndarray] = []
+        paid: list[np.ndarray] = []
+        probabilities = [] if self.classifier is None else [self._predict(values, mask)]
+        active = np.arange(n)
+        while True:
+            active = self._still_going(active, mask, remaining, costs, ending)
+            if not len(active):
+                break
+            choice, reason = self._ask(values[active], mask[active], remaining[active])
+            stopped = choice < 0
+            ending[active[stopped]] = STOP
+            too_dear = ~stopped & (costs[choice] > remaining[active] + TOLERANCE)
+            ending[active[too_dear]] = UNAFFORDABLE
+            goes_on = ~stopped & ~too_dear
+            active, choice, reason = active[goes_on], choice[goes_on], reason[goes_on]
+            if not len(active):
+                break
+            if revealed is None:
+                mask[active, choice] = True
+                values[active, choice] = truth[active, choice]
+            else:
+                mask[active] |= revealed[choice]
+                values[active] = np.where(mask[active], truth[active], 0)
+            remaining[active] -= costs[choice]
+            features.append(_scatter(n, active, choice, -1, np.int32))
+            reasons.append(_scatter(n, active, reason, -1, np.int8))
+            paid.append(_scatter(n, active, costs[choice], 0, np.float64))
+            if self.classifier is not None:
+                after = probabilities[-1].copy()
+                after[active] = self._predict(values[active], mask[active])
+                probabilities.append(after)
+        return _Piece(
+            feature=_columns(features, n, np.int32),
+            reason=_columns(reasons, n, np.int8),
+            cost=_columns(paid, n, np.float64),
+            ending=ending,
+            probabilities=np.stack(probabilities, axis=1) if probabilities else np.zeros((n, 1, 0), dtype=np.float32),
+        )
+
+    @staticmethod
+    def _still_going(
+        active: np.ndarray, mask: np.ndarray, remaining: np.ndarray, costs: np.ndarray, ending: np.ndarray
+    ) -> np.ndarray:
+        """Drop rows with nothing left to acquire, or nothing they could pay for: any choice would end them."""
+        complete = mask[active].all(axis=1)
+        ending[active[complete]] = COMPLETE
+        active = active[~complete]
+        # most steps can pay for anything, which spares the search for the cheapest
+        short = active[remaining[active] + TOLERANCE < costs.max(initial=0.0)]
+        ending[short[cheapest_hidden(mask[short], costs) > remaining[short] + TOLERANCE]] = SPENT
+        return active[ending[active] < 0]
+
+    def _ask(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The choice and reason of each row, the fallback in place where the harness is forced."""
+        known = mask.copy()  # the policy may scribble on what it is handed
+        choice, reason = self.propose(values, mask, remaining)
+        n, n_features = known.shape
+        if choice.shape != (n,) or choice.dtype.kind not in "iu":
+            raise SynafaError(
+                f"Policy {self.name!r} must propose one integer per row ({n} rows), got: {choice.dtype} {choice.shape}."
+            )
+        choice = choice.astype(np.int64)
+        outside = (choice < -1) | (choice >= n_features)
+        if outside.any():
+            raise SynafaError(
+                f"Policy {self.name!r} proposed feature {choice[outside][0]}, which does not exist; "
+                f"features are 0..{n_features - 1}, and -1 means stop."
+            )
+        again = (choice >= 0) & known[np.arange(n), choice]
+        if again.any():
+            feature = int(choice[again][0])
+            raise SynafaError(
+                f"Policy {self.name!r} proposed feature {feature} ({self.dataset.feature_names[feature]!r}), "
+                f"which is already known; propose a hidden feature or -1."
+            )
+        if self.forced:
+            stopped = choice < 0
+            choice[stopped] = known[stopped].argmin(axis=1)
+            reason = np.where(stopped, self.reason_names.index("fallback"), reason)
+        return choice, reason.astype(np.int8)
+
+    def _predict(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        assert self.classifier is not None
+        return np.asarray(self.classifier.predict_proba(values, mask), dtype=np.float32)
+
+
+def _proposer(policy: Policy) -> tuple[Proposer, tuple[str, ...]]:
+    with_reason = getattr(policy, "propose_with_reason", None)
+    if with_reason is not None:
+
+        def reasoned(values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            choice, reason = with_reason(values, mask, remaining)
+            return np.asarray(choice), np.asarray(reason)
+
+        return reasoned, tuple(policy.reason_names)  # type: ignore[attr-defined]
+
+    def plain(values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        choice = np.asarray(policy.propose(values, mask, remaining))
+        return choice, np.zeros(choice.shape, dtype=np.int8)
+
+    return plain, ("policy",)
+
+
+def _scatter(n: int, where: np.ndarray, what: np.ndarray, fill: float, dtype: type) -> np.ndarray:
+    column: np.ndarray = np.full(n, fill, dtype=dtype)
+    column[where] = what
+    return column
+
+
+def _columns(columns: list[np.ndarray], n: int, dtype: type) -> np.ndarray:
+    return np.stack(columns, axis=1) if columns else np.zeros((n, 0), dtype=dtype)
+
+
+def _pad(array: np.ndarray, steps: int, fill: float) -> np.ndarray:
+    return np.pad(array, ((0, 0), (0, steps - array.shape[1])), constant_values=fill)
+
+
+def _repeat_last(array: np.ndarray, length: int) -> np.ndarray:
+    missing = length - array.shape[1]
+    return np.concatenate([array, np.repeat(array[:, -1:], missing, axis=1)], axis=1) if missing else array
