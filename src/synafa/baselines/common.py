@@ -1,0 +1,268 @@
+"""The torch pieces the baselines share: networks, weights, the plateau rule, relaxed samples, index batches.
+
+Everything runs on one thread and from one seed (`training`), so that a result depends neither on the machine's cores
+nor on what ran before; at these sizes a second thread costs more than it brings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from synafa.datasets.dataset import Dataset
+
+TINY = 1e-9
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Run torch on one thread inside, and on what it was before afterwards."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
+def training(seed: int) -> Iterator[None]:
+    """One thread and torch's global generator seeded; both as they were afterwards."""
+    with one_thread(), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A dataset's training and validation rows as tensors, with what the losses need.
+
+    `reveal` is float32 (D, D), row i = what asking for i shows, or None when each feature shows only itself.
+    """
+
+    x: Tensor
+    y: Tensor
+    x_validation: Tensor
+    y_validation: Tensor
+    costs: Tensor
+    n_classes: int
+    reveal: Tensor | None
+
+    @property
+    def n_features(self) -> int:
+        return int(self.x.shape[1])
+
+    def weights(self, normalised: bool = True) -> Tensor:
+        return class_weights(self.y, self.n_classes, normalised)
+
+    def shown(self, taken: Tensor) -> Tensor:
+        """The mask that asking for `taken` (n, D) shows."""
+        return taken if self.reveal is None else (taken @ self.reveal).clamp_max(1.0)
+
+
+def rows_of(dataset: Dataset) -> Rows:
+    """The tensors of a dataset."""
+
+    def part(index: np.ndarray) -> tuple[Tensor, Tensor]:
+        return torch.from_numpy(dataset.X[index].astype(np.float32)), torch.from_numpy(
+            dataset.y[index].astype(np.int64)
+        )
+
+    x, y = part(dataset.train)
+    x_validation, y_validation = part(dataset.validation)
+    reveal = reveal_matrix(dataset)
+    return Rows(
+        x=x,
+        y=y,
+        x_validation=x_validation,
+        y_validation=y_validation,
+        costs=torch.from_numpy(dataset.costs.astype(np.float32)),
+        n_classes=dataset.n_classes,
+        reveal=None if reveal is None else torch.from_numpy(reveal),
+    )
+
+
+def reveal_matrix(dataset: Dataset) -> np.ndarray | None:
+    """float32 (D, D): row i marks the features shown by asking for i; None without groups."""
+    if not dataset.groups:
+        return None
+    matrix = np.eye(dataset.n_features, dtype=np.float32)
+    for group in dataset.groups:
+        matrix[np.ix_(group, group)] = 1.0
+    return matrix
+
+
+def most_steps(dataset: Dataset, budget: float) -> int:
+    """How many acquisitions `budget` can pay at most (cheapest first, a group once); at least 1."""
+    costs = np.asarray(dataset.costs, dtype=np.float64).copy()
+    for group in dataset.groups:
+        members = list(group)
+        costs[members[0]] = costs[members].min()
+        costs[members[1:]] = np.inf
+    total = np.cumsum(np.sort(costs))
+    return max(1, int((total <= budget + TINY).sum()))
+
+
+def allowed(mask: np.ndarray, costs: np.ndarray, remaining: np.ndarray, faithful: bool = False) -> np.ndarray:
+    """bool (n, D): hidden features that may be proposed, the affordable ones unless `faithful`."""
+    hidden = ~np.asarray(mask, dtype=bool)
+    if faithful:
+        return hidden
+    return hidden & (costs[None, :] <= np.asarray(remaining, dtype=np.float64)[:, None] + TINY)
+
+
+def best_allowed(scores: np.ndarray, may: np.ndarray) -> np.ndarray:
+    """int64 (n,): the first allowed feature of highest score, -1 where nothing is allowed."""
+    choice = np.where(may, scores, -np.inf).argmax(axis=1).astype(np.int64)
+    return np.where(may.any(axis=1), choice, np.int64(-1))
+
+
+def uniform(costs: np.ndarray) -> bool:
+    """Whether all features cost the same: then what remains cannot change which one is proposed."""
+    return bool(np.all(costs == costs[0]))
+
+
+def mlp(widths: Sequence[int], dropout: float = 0.0) -> nn.Sequential:
+    """Linear layers of the given widths with ReLU between, dropout before each ReLU."""
+    layers: list[nn.Module] = []
+    for index, (fan_in, fan_out) in enumerate(pairwise(widths)):
+        layers.append(nn.Linear(fan_in, fan_out))
+        if index < len(widths) - 2:
+            if dropout > 0:
+                layers.append(nn.Dropout(dropout))
+            layers.append(nn.ReLU())
+    return nn.Sequential(*layers)
+
+
+def masked_input(x: Tensor, mask: Tensor) -> Tensor:
+    """[x*m, m]."""
+    return torch.cat([x * mask, mask], dim=1)
+
+
+def class_weights(y: Tensor, n_classes: int, normalised: bool = True) -> Tensor:
+    """w_k = 1/p_k from the frequencies in y (0 for a class without rows), divided by their sum if `normalised`."""
+    counts = torch.bincount(y, minlength=n_classes).double()
+    weights = torch.where(counts > 0, counts.sum() / counts.clamp_min(1.0), torch.zeros_like(counts))
+    return (weights / weights.sum() if normalised else weights).float()
+
+
+def sample_losses(logits: Tensor, y: Tensor, weights: Tensor) -> Tensor:
+    """w_y * cross-entropy of each row."""
+    return nn.functional.cross_entropy(logits, y, weight=weights, reduction="none")
+
+
+def weighted_loss(logits: Tensor, y: Tensor, weights: Tensor) -> Tensor:
+    """Weighted cross-entropy, the sum divided by the number of rows (not by the sum of weights)."""
+    return nn.functional.cross_entropy(logits, y, weight=weights, reduction="sum") / len(y)
+
+
+def adam(parameters: Any, lr: float = 1e-3) -> torch.optim.Adam:
+    """Adam with the fused step, which is several times cheaper on small networks."""
+    return torch.optim.Adam(parameters, lr=lr, fused=True)
+
+
+def set_lr(optimiser: torch.optim.Optimizer, lr: float) -> None:
+    for group in optimiser.param_groups:
+        group["lr"] = lr
+
+
+def batches(n: int, size: int) -> Iterator[Tensor]:
+    """Shuffled index batches covering 0..n-1 once (torch's global generator); the last one may be small."""
+    yield from torch.randperm(n).split(size)
+
+
+def concrete(logits: Tensor, temperature: float) -> Tensor:
+    """A relaxed one-hot draw from the Concrete distribution over the last dimension.
+
+    softmax((logits + g) / tau), with the Gumbel noise g = -log E and E exponential.
+    """
+    noise = torch.empty_like(logits).exponential_().clamp_min_(1e-20).log_()
+    return torch.softmax((logits - noise) / temperature, dim=-1)
+
+
+def hard_draw(logits: Tensor) -> Tensor:
+    """The Concrete distribution's limit at temperature 0: int64 indices drawn from softmax(logits), no gradient."""
+    with torch.no_grad():
+        noise = torch.empty_like(logits).exponential_().clamp_min_(1e-20).log_()
+        return (logits - noise).argmax(dim=-1)
+
+
+class BestState:
+    """Remembers a module's parameters at the lowest loss offered."""
+
+    def __init__(self, module: nn.Module) -> None:
+        self.module = module
+        self.loss = float("inf")
+        self._state: dict[str, Tensor] | None = None
+
+    def offer(self, loss: float) -> bool:
+        if loss < self.loss:
+            self.loss = loss
+            self._state = {key: value.detach().clone() for key, value in self.module.state_dict().items()}
+            return True
+        return False
+
+    def restore(self) -> None:
+        if self._state is not None:
+            self.module.load_state_dict(self._state)
+
+
+class Plateau:
+    """Learning rate x 0.2 after `patience` epochs without a relative improvement of 1e-4; stop after patience + 2.
+
+    `step(loss)` takes an epoch's validation loss and says whether to stop; `restore()` brings the best state back.
+    """
+
+    def __init__(
+        self,
+        module: nn.Module,
+        optimiser: torch.optim.Optimizer,
+        patience: int,
+        min_lr: float = 0.0,
+        factor: float = 0.2,
+        threshold: float = 1e-4,
+    ) -> None:
+        self.best = BestState(module)
+        self.optimiser = optimiser
+        self.patience = patience
+        self.min_lr = min_lr
+        self.factor = factor
+        self.threshold = threshold
+        self.bad_epochs = 0
+        self._reference = float("inf")
+
+    def step(self, loss: float) -> bool:
+        self.best.offer(loss)
+        if loss < self._reference - self.threshold * abs(self._reference) or self._reference == float("inf"):
+            self._reference = loss
+            self.bad_epochs = 0
+        else:
+            self.bad_epochs += 1
+        if self.bad_epochs == self.patience:
+            for group in self.optimiser.param_groups:
+                group["lr"] = max(group["lr"] * self.factor, self.min_lr)
+        return self.bad_epochs > self.patience + 1
+
+    def restore(self) -> None:
+        self.best.restore()
+
+
+def module_arrays(module: nn.Module, prefix: str = "") -> dict[str, np.ndarray]:
+    """A module's parameters as NumPy arrays, names prefixed."""
+    return {prefix + key: value.detach().cpu().numpy().copy() for key, value in module.state_dict().items()}
+
+
+def load_module(module: nn.Module, arrays: dict[str, np.ndarray], prefix: str = "") -> None:
+    """Put arrays written by `module_arrays` back and set the module to evaluation mode."""
+    state = {
+        key[len(prefix) :]: torch.from_numpy(np.array(value)) for key, value in arrays.items() if key.startswith(prefix)
+    }
+    module.load_state_dict(state)
+    module.eval()

@@ -1,0 +1,169 @@
+"""Trains a baseline or takes it from the cache: name + dataset + budget + profile + seed -> policy.
+
+A trained policy is one safetensors file whose header carries a JSON text; its name is a hash of the configuration, the
+settings, the method's version and the dataset's content. It is written atomically, so that an interrupted run resumes
+with every model that was finished, and it is loaded without executing anything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from synafa.baselines.registry import Baseline, find
+from synafa.datasets.dataset import Dataset
+from synafa.errors import SynafaError
+from synafa.files import atomic_path, cache_dir, content_hash
+
+Progress = Callable[[float, str], None]
+"""Called with the share of the work done (0..1, an upper bound under early stopping) and a short text."""
+
+State = tuple[dict[str, np.ndarray], dict[str, Any]]
+FORMAT = "synafa-baseline-1"
+
+
+def train(
+    name: str,
+    dataset: Dataset,
+    budget: float,
+    classifier: Any = None,
+    profile: str = "standard",
+    seed: int = 0,
+    cache: str | Path | bool | None = None,
+    progress: Progress | None = None,
+    faithful: bool = False,
+) -> Any:
+    """Train the baseline `name` on `dataset` for `budget`, or load it if the same training was done before.
+
+    Parameters
+    ----------
+    classifier : the shared classifier, for the methods that ask it (see `Baseline.needs_classifier`)
+    profile : "paper", "standard" or "quick"
+    cache : folder of trained models; None for the user's, False for none
+    progress : called with (share done, text)
+    faithful : reproduce the study's choices where they differ from sensible ones
+    """
+    entry = find(name)
+    if entry.needs_classifier and classifier is None:
+        raise SynafaError(f"The baseline {name!r} asks the shared classifier; pass classifier=...")
+    cls, settings = entry.cls(), entry.settings(profile, dataset)
+    path = None
+    if cache is not False and entry.trained:
+        path = _path(entry, dataset, budget, classifier, settings, profile, seed, cache, faithful)
+    stored = load_state(path) if path is not None and path.exists() else None
+    if stored is not None:
+        policy = cls.from_state(*stored)
+    else:
+        policy = cls(faithful=faithful).fit(dataset, budget, settings, seed, classifier=classifier, progress=progress)
+        if path is not None:
+            arrays, meta = policy.state()
+            save_state(path, arrays, {**meta, "baseline": name, "dataset": dataset.key, "profile": profile})
+    if entry.needs_classifier:
+        policy.classifier = classifier
+    policy.name, policy.profile, policy.faithful = name, profile, faithful
+    if progress is not None:
+        progress(1.0, f"{name} {'loaded' if stored is not None else 'trained'}")
+    return policy
+
+
+def cached(kind: str, configuration: Any, build: Callable[[], State], cache: str | Path | bool | None = None) -> State:
+    """The state of a part that several methods share (say, one VAE): from the cache, else built and stored."""
+    if cache is False:
+        return build()
+    path = _folder(cache) / f"{kind}-{content_hash(configuration)}.safetensors"
+    stored = load_state(path) if path.exists() else None
+    if stored is None:
+        stored = build()
+        save_state(path, *stored)
+    return stored
+
+
+def save_state(path: str | Path, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:
+    """Write arrays and a JSON header as one safetensors file, atomically."""
+    from safetensors.numpy import save_file
+
+    header = {"format": FORMAT, "meta": json.dumps(meta, sort_keys=True)}
+    with atomic_path(path) as temporary:
+        save_file({key: np.ascontiguousarray(value) for key, value in arrays.items()}, temporary, metadata=header)
+
+
+def load_state(path: str | Path) -> State:
+    """Read what `save_state` wrote."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(str(path), framework="numpy") as file:
+            header = file.metadata() or {}
+            arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
+    except (OSError, SafetensorError) as error:
+        raise SynafaError(f"{path} is not a readable trained baseline ({error}); delete it to train again.") from error
+    if header.get("format") != FORMAT:
+        raise SynafaError(f"{path} is not a trained baseline of this version; delete it to train again.")
+    return arrays, json.loads(header["meta"])
+
+
+def save(policy: Any, path: str | Path) -> None:
+    """Write a trained policy of the registry to one file."""
+    arrays, meta = policy.state()
+    extra = {"baseline": policy.name, "faithful": policy.faithful, "profile": getattr(policy, "profile", None)}
+    save_state(path, arrays, {**meta, **extra})
+
+
+def load(path: str | Path, classifier: Any = None) -> Any:
+    """Read a policy written by `save`."""
+    arrays, meta = load_state(path)
+    entry = find(str(meta.get("baseline")))
+    policy = entry.cls().from_state(arrays, meta)
+    if entry.needs_classifier and classifier is not None:
+        policy.classifier = classifier
+    policy.name, policy.faithful, policy.profile = entry.name, bool(meta.get("faithful")), meta.get("profile")
+    return policy
+
+
+def _folder(cache: str | Path | bool | None) -> Path:
+    return cache_dir() / "baselines" if cache is None or cache is True else Path(str(cache))
+
+
+def _path(
+    entry: Baseline,
+    dataset: Dataset,
+    budget: float,
+    classifier: Any,
+    settings: Any,
+    profile: str,
+    seed: int,
+    cache: str | Path | bool | None,
+    faithful: bool,
+) -> Path | None:
+    """The file of this training; None when the classifier cannot be told from another one."""
+    fitted_to: str | None = None
+    if entry.needs_classifier:
+        if not hasattr(classifier, "layers"):
+            return None
+        fitted_to = _layers_hash(classifier.layers())
+    key = {
+        "method": entry.where,
+        "version": entry.cls().version,
+        "settings": asdict(settings),
+        "profile": profile,
+        "seed": seed,
+        "budget": float(budget) if entry.per_budget else None,
+        "faithful": faithful,
+        "dataset": dataset.fingerprint(),
+        "classifier": fitted_to,
+    }
+    return _folder(cache) / f"{entry.name}-{content_hash(key)}.safetensors"
+
+
+def _layers_hash(layers: Any) -> str:
+    digest = hashlib.sha256()
+    for weight, bias in layers:
+        digest.update(np.ascontiguousarray(weight).tobytes())
+        digest.update(np.ascontiguousarray(bias).tobytes())
+    return digest.hexdigest()[:20]
