@@ -34,7 +34,8 @@ def _kth_key(keys: np.ndarray, k: int) -> np.uint32:
 @njit(cache=True)
 def _key(bits: np.uint32) -> np.uint32:
     """The bits of a float32 as an unsigned integer with the same order."""
-    return np.uint32(~bits) if bits >> np.uint32(31) else np.uint32(bits | np.uint32(0x80000000))
+    sign = np.uint32(0) - (bits >> np.uint32(31))  # all ones for a negative number: no branch to mispredict
+    return np.uint32(bits ^ (sign | np.uint32(0x80000000)))
 
 
 @njit(cache=True)
@@ -56,12 +57,13 @@ def _median_float32(column: np.ndarray) -> float:
     if n % 2:
         return lower
     at_most = 0
-    following = np.inf
+    bound = middle.view(np.float32)[0]
+    following = np.float32(np.inf)
     for i in range(n):
-        at_most += column[i] <= lower
-        if column[i] > lower:
-            following = min(following, np.float64(column[i]))
-    return lower if at_most > n // 2 else 0.5 * lower + 0.5 * following
+        at_most += column[i] <= bound
+        above = column[i] if column[i] > bound else np.float32(np.inf)
+        following = above if above < following else following
+    return lower if at_most > n // 2 else 0.5 * lower + 0.5 * np.float64(following)
 
 
 @njit(cache=True)
