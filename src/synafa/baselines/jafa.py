@@ -1,0 +1,132 @@
+"""JAFA (Shim et al. 2018): a set encoder shared by a classifier and a double-DQN that learns what to ask for.
+
+The encoder turns the observed set into 16 numbers; the Q-network reads them without a gradient, the classifier with one
+and keeps training on the states visited. An episode's only reward under a hard budget comes at its end: -w_y * CE.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from synafa.baselines.common import Rows, adam, mlp, one_thread, sample_losses
+from synafa.baselines.network_policy import NetworkPolicy, Progress
+from synafa.baselines.rl import (
+    Arena,
+    affordable,
+    collect,
+    double_q_value,
+    epsilon_greedy,
+    lambda_returns,
+    soft_update,
+    target_copy,
+)
+from synafa.baselines.rl_training import PretrainSettings, greedy_loss, pretrain, run_batches
+from synafa.baselines.set_encoder import SetEncoder
+from synafa.datasets.dataset import Dataset
+
+
+@dataclass(frozen=True)
+class Settings(PretrainSettings):
+    """Published numbers: 10,000 batches of 512 frames, encoder 32-32-16 with five rounds, classifier and Q 32-32."""
+
+    encoder_hidden: tuple[int, int] = (32, 32)
+    encoder_width: int = 16
+    rounds: int = 5
+    classifier_hidden: tuple[int, ...] = (32, 32)
+    q_hidden: tuple[int, ...] = (32, 32)
+
+
+PROFILES = {
+    "paper": Settings(),
+    "standard": Settings(batches=1500, pretrain_epochs=25, epoch_batches=60, patience=3, checks=10),
+    "quick": Settings(batches=250, pretrain_epochs=6, epoch_batches=30, patience=3, checks=5),
+}
+
+
+def adapt(settings: Settings, dataset: Dataset) -> Settings:
+    """Images get the wider classifier and the sparser masks of the published setting."""
+    if dataset.n_features < 500:
+        return settings
+    return replace(settings, classifier_hidden=(128, 128), hide_low=0.75, hide_high=0.99)
+
+
+class _Network(nn.Module):
+    def __init__(self, settings: Settings, n_features: int, n_classes: int) -> None:
+        super().__init__()
+        width = settings.encoder_width
+        self.encoder = SetEncoder(n_features, settings.encoder_hidden, width, settings.rounds)
+        self.classifier = mlp((width, *settings.classifier_hidden, n_classes))
+        self.q = mlp((width, *settings.q_hidden, n_features))
+
+    def logits(self, values: Tensor, mask: Tensor) -> Tensor:
+        return self.classifier(self.encoder(values, mask))
+
+    def values(self, values: Tensor, mask: Tensor) -> Tensor:
+        return self.q(self.encoder(values, mask).detach())
+
+
+class JAFA(NetworkPolicy):
+    """Joint active feature acquisition and classification."""
+
+    name = "jafa"
+    settings_class = Settings
+    network: _Network
+
+    def build(self, settings: Settings, n_features: int, n_classes: int) -> nn.Module:
+        return _Network(settings, n_features, n_classes)
+
+    def scores(self, values: Tensor, mask: Tensor) -> Tensor:
+        return self.network.values(values, mask)
+
+    def predict_proba(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """Class probabilities of JAFA's own classifier, float32 (n, K)."""
+        known = torch.from_numpy(np.array(mask, dtype=bool))
+        seen = torch.from_numpy(np.array(values, dtype=np.float32)) * known
+        with one_thread(), torch.inference_mode():
+            return torch.softmax(self.network.logits(seen, known), dim=1).numpy()
+
+    def learn(self, dataset: Dataset, rows: Rows, costs: Tensor, seed: int, progress: Progress) -> None:
+        settings, network = self.settings, self.network
+        arena = Arena(rows.x, costs, self.budget, rows.reveal, settings.parallel)
+        reader = nn.ModuleList([network.encoder, network.classifier])
+        pretrain(reader, network.logits, rows, settings, lambda share: progress(0.2 * share, "jafa: classifier"))
+        target = target_copy(network.q)
+        optimiser = adam(network.parameters(), settings.learning_rate)
+        weights = rows.weights()
+
+        def one_batch(batch: int) -> None:
+            encodings: list[Tensor] = []
+            epsilon = settings.epsilon(batch)
+
+            def choose(arena: Arena) -> Tensor:
+                encodings.append(network.encoder(arena.values(), arena.mask))
+                return epsilon_greedy(network.q(encodings[-1]), arena.allowed, epsilon)
+
+            with torch.no_grad():
+                frames = collect(arena, choose, settings.steps)
+                encodings.append(network.encoder(arena.values(), arena.mask))
+            # The states the actions led to train the classifier; where one ended its episode its loss is the reward.
+            reached, index = frames.after.flatten(0, 1), frames.rows[:-1].flatten()
+            losses = sample_losses(network.logits(rows.x[index] * reached, reached), rows.y[index], weights)
+            reward = torch.where(frames.done, -losses.detach().view(frames.done.shape), 0.0)
+            # The network has not changed since the frames were collected, so their encodings still hold.
+            states = torch.stack(encodings)
+            q = network.q(states)
+            may = affordable(frames.mask[1:], frames.remaining[1:], costs)
+            with torch.no_grad():
+                following = double_q_value(q[1:], target(states[1:]), may)
+                returns = lambda_returns(reward, frames.done, following, settings.trace)
+            taken = q[:-1].gather(-1, frames.action[..., None]).squeeze(-1)
+            optimiser.zero_grad(set_to_none=True)
+            (losses.mean() + nn.functional.mse_loss(taken, returns)).backward()
+            optimiser.step()
+            soft_update(target, network.q, settings.target_rate)
+
+        def validation_loss() -> float:
+            return greedy_loss(network.values, network.logits, rows, costs, self.budget)
+
+        run_batches(network, settings, one_batch, validation_loss, progress, 0.2, "jafa: policy")

@@ -1,0 +1,117 @@
+"""The two training loops of the reinforcement-learning baselines: supervised pretraining under random masks, then batches
+of frames with, outside the paper profile, validation of the greedy policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from synafa.baselines.common import BestState, Plateau, Rows, adam, weighted_loss
+from synafa.baselines.network_policy import Progress
+from synafa.baselines.rl import LoopSettings, spend
+
+VALIDATION_ROWS = 2000  # enough to tell states apart; PhysioNet has 2,400, bank 9,042
+
+
+@dataclass(frozen=True)
+class PretrainSettings(LoopSettings):
+    """Adds the supervised start: at most `pretrain_epochs` of `epoch_batches` batches (0: the whole table)."""
+
+    pretrain_epochs: int = 100
+    epoch_batches: int = 0
+    batch_size: int = 128
+    patience: int = 5
+    hide_low: float = 0.0
+    hide_high: float = 0.9
+
+
+def random_mask(n: int, d: int, low: float, high: float) -> Tensor:
+    """bool (n, d): one p ~ U(low, high) for the batch, every entry hidden with probability p."""
+    p = low + (high - low) * torch.rand(())
+    return torch.rand(n, d) >= p
+
+
+def pretrain(
+    module: nn.Module,
+    logits: Callable[[Tensor, Tensor], Tensor],
+    rows: Rows,
+    settings: PretrainSettings,
+    progress: Callable[[float], None],
+) -> None:
+    """Train `module`, whose `logits(values, mask)` predict the class, under random masks and the plateau rule."""
+    optimiser = adam(module.parameters(), settings.learning_rate)
+    plateau = Plateau(module, optimiser, settings.patience)
+    weights = rows.weights()
+    n, d = rows.x.shape
+    per_epoch = -(-n // settings.batch_size)
+    per_epoch = min(per_epoch, settings.epoch_batches) if settings.epoch_batches else per_epoch
+    x_check, y_check = rows.x_validation[:VALIDATION_ROWS], rows.y_validation[:VALIDATION_ROWS]
+    hide = settings.hide_low + (settings.hide_high - settings.hide_low) * torch.rand(len(x_check), 1)
+    mask_check = torch.rand(len(x_check), d) >= hide  # drawn once, so that epochs are compared on the same masks
+    order = torch.randperm(n)
+    at = 0
+    for epoch in range(settings.pretrain_epochs):
+        module.train()
+        for _ in range(per_epoch):
+            if at >= n:
+                order, at = torch.randperm(n), 0
+            index = order[at : at + settings.batch_size]
+            at += settings.batch_size
+            mask = random_mask(len(index), d, settings.hide_low, settings.hide_high)
+            optimiser.zero_grad(set_to_none=True)
+            weighted_loss(logits(rows.x[index] * mask, mask), rows.y[index], weights).backward()
+            optimiser.step()
+        module.eval()
+        progress((epoch + 1) / settings.pretrain_epochs)
+        if len(x_check):
+            with torch.no_grad():
+                loss = float(weighted_loss(logits(x_check * mask_check, mask_check), y_check, weights))
+            if plateau.step(loss):
+                break
+    plateau.restore()
+    module.eval()
+
+
+def run_batches(
+    module: nn.Module,
+    settings: LoopSettings,
+    one_batch: Callable[[int], None],
+    validation_loss: Callable[[], float],
+    progress: Progress,
+    start: float,
+    text: str,
+) -> None:
+    """Call `one_batch` for every batch; with checks, keep the best network of the second half and stop when it stalls."""
+    best = BestState(module)
+    half = settings.batches // 2
+    every = max(1, (settings.batches - half) // settings.checks) if settings.checks else 0
+    bad = 0
+    for batch in range(settings.batches):
+        one_batch(batch)
+        if batch % 50 == 49:
+            progress(start + (1 - start) * (batch + 1) / settings.batches, text)
+        if every and batch >= half and (batch + 1 - half) % every == 0:
+            bad = 0 if best.offer(validation_loss()) else bad + 1
+            if bad > settings.check_patience:
+                break
+    best.restore()
+
+
+def greedy_loss(
+    score: Callable[[Tensor, Tensor], Tensor],
+    logits: Callable[[Tensor, Tensor], Tensor],
+    rows: Rows,
+    costs: Tensor,
+    budget: float,
+) -> float:
+    """Weighted validation loss of `logits` after acquiring greedily by `score` to the end of the budget."""
+    x, y = rows.x_validation[:VALIDATION_ROWS], rows.y_validation[:VALIDATION_ROWS]
+    if len(x) == 0:
+        return 0.0
+    with torch.no_grad():
+        mask = spend(score, x, costs, budget, rows.reveal)
+        return float(weighted_loss(logits(x * mask, mask), y, rows.weights()))
