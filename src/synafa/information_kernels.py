@@ -1,0 +1,121 @@
+"""Joint counts to mutual information, pair by pair.
+
+Every value is a sum of `f(n) = n log2 n` over integer counts. `f` is tabulated in fixed point, so the sums are sums of
+integers: they do not depend on the order of the cells, and features that are copies or complements of each other get
+equal values to the last bit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+
+def n_log_n(largest: int) -> tuple[np.ndarray, float]:
+    """`f(n)` for n = 0..largest as int64 in units of the returned step (a power of two, in bits)."""
+    counts = np.arange(largest + 1, dtype=np.float64)
+    bits = counts * np.log2(np.maximum(counts, 1.0))
+    shift = 60 - int(np.ceil(np.log2(bits[-1] + 2.0)))
+    return np.rint(np.ldexp(bits, shift)).astype(np.int64), float(np.ldexp(1.0, -shift))
+
+
+@njit(cache=True)
+def _load_cells(
+    joint: np.ndarray, codes: np.ndarray, class_counts: np.ndarray, j: int, k: int, cells: np.ndarray
+) -> None:
+    """Fill `cells` (K, bins, bins) of features j < k from the planes' joint counts and the codes' counts (K, D, bins)."""
+    n_bins = codes.shape[2]
+    width = n_bins - 1
+    for y in range(class_counts.size):
+        corner = class_counts[y]
+        for b in range(1, n_bins):
+            cells[y, b, 0] = codes[y, j, b]
+            cells[y, 0, b] = codes[y, k, b]
+        for a in range(1, n_bins):
+            for b in range(1, n_bins):
+                count = joint[y, j * width + a - 1, k * width + b - 1]
+                cells[y, a, b] = count
+                cells[y, a, 0] -= count
+                cells[y, 0, b] -= count
+                corner -= count
+        for b in range(1, n_bins):
+            corner -= cells[y, b, 0] + cells[y, 0, b]
+        cells[y, 0, 0] = corner
+
+
+@njit(cache=True)
+def _bits(total: int, rows: int, step: float) -> float:
+    """A fixed-point sum as bits per row; what rounding leaves below zero is zero."""
+    return max(total, 0) * step / rows if rows else 0.0
+
+
+@njit(parallel=True, cache=True)
+def single_table(codes: np.ndarray, class_counts: np.ndarray, f: np.ndarray, step: float) -> np.ndarray:
+    """I(X_j; Y) of every feature from the counts (K, D, bins) of its codes."""
+    n_classes, d, n_bins = codes.shape
+    n = class_counts.sum()
+    single = np.empty(d)
+    for j in prange(d):
+        total = f[n]
+        for y in range(n_classes):
+            total -= f[class_counts[y]]
+        for a in range(n_bins):
+            rows = 0
+            for y in range(n_classes):
+                rows += codes[y, j, a]
+                total += f[codes[y, j, a]]
+            total -= f[rows]
+        single[j] = _bits(total, n, step)
+    return single
+
+
+@njit(parallel=True, cache=True)
+def pair_tables(
+    joint: np.ndarray, codes: np.ndarray, class_counts: np.ndarray, f: np.ndarray, step: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """I(X_j, X_k; Y), (D, D), and I(Y; X_j | X_k = v), (D, D, bins); the diagonals are left to the caller."""
+    n_classes, d, n_bins = codes.shape
+    n = class_counts.sum()
+    pair = np.zeros((d, d))
+    cond = np.zeros((d, d, n_bins))
+    base = f[n]
+    for y in range(n_classes):
+        base -= f[class_counts[y]]
+    # f of the margins: rows with code a (D, bins), and the class terms of each code (D, bins)
+    code_rows = np.zeros((d, n_bins), np.int64)
+    class_terms = np.zeros((d, n_bins), np.int64)
+    for j in prange(d):
+        for a in range(n_bins):
+            for y in range(n_classes):
+                code_rows[j, a] += codes[y, j, a]
+                class_terms[j, a] += f[codes[y, j, a]]
+    for index in prange(d):
+        j = index // 2 if index % 2 == 0 else d - 1 - index // 2  # long and short rows of the triangle in turn
+        cells = np.zeros((n_classes, n_bins, n_bins), np.int64)
+        along_j = np.zeros(n_bins, np.int64)
+        for k in range(j + 1, d):
+            _load_cells(joint, codes, class_counts, j, k, cells)
+            total = base
+            along_j[:] = 0
+            for b in range(n_bins):
+                along_k = 0
+                for a in range(n_bins):
+                    rows = 0
+                    term = 0
+                    for y in range(n_classes):
+                        rows += cells[y, a, b]
+                        term += f[cells[y, a, b]]
+                    term -= f[rows]
+                    along_k += term
+                    along_j[a] += term
+                total += along_k
+                # I(Y; X_j | X_k = b): sum of cells - rows - classes + stratum
+                stratum = code_rows[k, b]
+                cond[j, k, b] = _bits(along_k - class_terms[k, b] + f[stratum], stratum, step)
+            for a in range(n_bins):
+                stratum = code_rows[j, a]
+                cond[k, j, a] = _bits(along_j[a] - class_terms[j, a] + f[stratum], stratum, step)
+            value = _bits(total, n, step)
+            pair[j, k] = value
+            pair[k, j] = value
+    return pair, cond
