@@ -266,3 +266,74 @@ def load_module(module: nn.Module, arrays: dict[str, np.ndarray], prefix: str = 
     }
     module.load_state_dict(state)
     module.eval()
+
+
+class Ticker:
+    """Counts epochs towards a known most and reports the share done."""
+
+    def __init__(self, progress: Any, most: int, text: str) -> None:
+        self.progress = progress
+        self.most = max(1, most)
+        self.text = text
+        self.done = 0
+
+    def __call__(self) -> None:
+        self.reach(self.done + 1)
+
+    def reach(self, epochs: int) -> None:
+        """Count up to `epochs`, also those that early stopping saved."""
+        self.done = min(self.most, max(self.done, epochs))
+        if self.progress is not None:
+            self.progress(self.done / self.most, self.text)
+
+
+class Acting:
+    """What the policies share when acting: costs, the faithful mode, and whether they look at what remains."""
+
+    name = "baseline"
+    version = 1
+    profile: str | None = None
+    costs_: np.ndarray
+
+    def __init__(self, faithful: bool = False) -> None:
+        self.faithful = faithful
+
+    @property
+    def uses_remaining(self) -> bool:
+        """False when all features cost the same: then what remains cannot change which one is proposed."""
+        return not (self.faithful or uniform(self.costs_))
+
+
+class Purse:
+    """What training episodes may still buy: (n, D) blocked features, kept up to date as features are taken.
+
+    In the faithful mode, or when all costs are equal, only what is already shown is blocked.
+    """
+
+    def __init__(self, rows: Rows, n: int, budget: float, faithful: bool) -> None:
+        self.rows = rows
+        self.taken = torch.zeros(n, rows.n_features)
+        self.shown = self.taken
+        self.track = not faithful and not uniform(rows.costs.numpy())
+        self.remaining = torch.full((n, 1), float(budget)) if self.track else None
+
+    def unaffordable(self) -> Tensor | None:
+        """bool (n, D): hidden features that cost more than is left; None when costs do not matter."""
+        if self.remaining is None:
+            return None
+        return (self.rows.costs[None, :] > self.remaining + 1e-6) & (self.shown == 0)
+
+    def scores(self, scores: Tensor) -> Tensor:
+        """The scores with everything that cannot be taken at -inf."""
+        blocked = self.shown > 0
+        dear = self.unaffordable()
+        return scores.masked_fill(blocked if dear is None else blocked | dear, -torch.inf)
+
+    def take(self, choice: Tensor, scores: Tensor) -> None:
+        """Take `choice` (n,) wherever its entry of `scores` is finite."""
+        picked = torch.zeros_like(self.taken).scatter_(1, choice[:, None], 1.0)
+        picked = picked * torch.isfinite(scores.gather(1, choice[:, None]))
+        if self.remaining is not None:
+            self.remaining = self.remaining - (picked * self.rows.costs).sum(1, keepdim=True)
+        self.taken = self.taken + picked
+        self.shown = self.rows.shown(self.taken)

@@ -1,0 +1,212 @@
+"""GDFS: a selector network that names the next feature, trained through relaxed samples with a predictor.
+
+Selector logits l(x, m); training masks max(m, Concrete((l - log c) / 0.2, tau)), tau falling from 1 to 0.1; acting:
+argmax over what is hidden of l - log c (the same cost term as in training).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from synafa.baselines.common import (
+    Acting,
+    BestState,
+    Plateau,
+    Purse,
+    Rows,
+    Ticker,
+    adam,
+    allowed,
+    batches,
+    best_allowed,
+    concrete,
+    hard_draw,
+    load_module,
+    masked_input,
+    mlp,
+    module_arrays,
+    most_steps,
+    one_thread,
+    rows_of,
+    training,
+    weighted_loss,
+)
+from synafa.baselines.predictor import pretrain
+from synafa.datasets.dataset import Dataset
+
+
+@dataclass(frozen=True)
+class Settings:
+    hidden: tuple[int, int] = (128, 128)
+    dropout: float = 0.3
+    hide: tuple[float, float] = (0.0, 0.9)
+    pretrain_epochs: int = 100
+    epochs: int = 250  # at most, for each temperature
+    batch: int = 128
+    lr: float = 1e-3
+    min_lr: float = 1e-5
+    patience: int = 5
+    temperatures: tuple[float, float, int] = (1.0, 0.1, 5)
+    logit_scale: float = 0.2
+
+
+PROFILES = {
+    "paper": Settings(),
+    "standard": Settings(pretrain_epochs=30, epochs=12, batch=256, patience=3),
+    "quick": Settings(pretrain_epochs=10, epochs=4, lr=2e-3, patience=2),
+}
+
+
+def adapt(settings: Settings, dataset: Dataset) -> Settings:
+    """Pixels are hidden much more often than measurements."""
+    return replace(settings, hide=(0.75, 0.99)) if dataset.name.startswith("mnist") else settings
+
+
+class GDFS(Acting):
+    """Greedy dynamic feature selection."""
+
+    name = "gdfs"
+
+    def fit(
+        self,
+        dataset: Dataset,
+        budget: float,
+        settings: Settings | None = None,
+        seed: int = 0,
+        classifier: Any = None,
+        progress: Any = None,
+    ) -> Self:
+        """Train predictor and selector for `budget`; `classifier` is not used."""
+        settings = settings or adapt(PROFILES["standard"], dataset)
+        rows = rows_of(dataset)
+        steps = most_steps(dataset, budget)
+        most = settings.pretrain_epochs + settings.epochs * settings.temperatures[2]
+        tick = Ticker(progress, most, "GDFS")
+        with training(seed):
+            model = _Networks(rows.n_features, rows.n_classes, settings)
+            pretrain(
+                model.predictor,
+                model.predictor,
+                rows,
+                settings.hide,
+                settings.pretrain_epochs,
+                settings.batch,
+                settings.patience,
+                settings.lr,
+                tick,
+            )
+            _Joint(model, rows, settings, steps, float(budget), self.faithful).train(tick)
+        model.eval()
+        self.model_, self.settings_ = model, settings
+        self.costs_ = np.asarray(dataset.costs, dtype=np.float64)
+        return self
+
+    @torch.no_grad()
+    def scores(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """l - log c for every feature, float32 (n, D)."""
+        with one_thread():
+            known = torch.from_numpy(np.ascontiguousarray(mask, dtype=np.float32))
+            x = torch.from_numpy(np.ascontiguousarray(values, dtype=np.float32))
+            logits = self.model_.selector(masked_input(x, known))
+        return logits.numpy() - np.log(self.costs_).astype(np.float32)
+
+    def propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> np.ndarray:
+        return best_allowed(self.scores(values, mask), allowed(mask, self.costs_, remaining, self.faithful))
+
+    @torch.no_grad()
+    def predict_proba(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """The class probabilities of GDFS's own predictor."""
+        with one_thread():
+            known = torch.from_numpy(np.ascontiguousarray(mask, dtype=np.float32))
+            x = torch.from_numpy(np.ascontiguousarray(values, dtype=np.float32))
+            return torch.softmax(self.model_.predictor(masked_input(x, known)), dim=1).numpy()
+
+    def state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        meta = {"n_classes": self.model_.n_classes, "hidden": list(self.settings_.hidden)}
+        return {**module_arrays(self.model_, "model."), "costs": self.costs_}, meta
+
+    @classmethod
+    def from_state(cls, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Self:
+        policy = cls()
+        policy.costs_ = arrays["costs"]
+        policy.settings_ = Settings(hidden=tuple(meta["hidden"]))
+        policy.model_ = _Networks(len(policy.costs_), int(meta["n_classes"]), policy.settings_)
+        load_module(policy.model_, arrays, "model.")
+        return policy
+
+
+class _Networks(nn.Module):
+    def __init__(self, n_features: int, n_classes: int, settings: Settings) -> None:
+        super().__init__()
+        self.n_classes = n_classes
+        self.predictor = mlp([2 * n_features, *settings.hidden, n_classes], settings.dropout)
+        self.selector = mlp([2 * n_features, *settings.hidden, n_features], settings.dropout)
+
+
+class _Joint:
+    """The joint training: hard masks are rolled out first, then all B relaxed predictions are made in one pass."""
+
+    def __init__(
+        self, model: _Networks, rows: Rows, settings: Settings, steps: int, budget: float, faithful: bool
+    ) -> None:
+        self.model, self.rows, self.settings, self.steps = model, rows, settings, steps
+        self.budget, self.faithful = budget, faithful
+        self.weights = rows.weights()
+        self.log_cost = rows.costs.log()
+
+    def train(self, tick: Ticker) -> None:
+        settings = self.settings
+        best = BestState(self.model)
+        first, last, count = settings.temperatures
+        for stage, temperature in enumerate(np.geomspace(first, last, count), start=1):
+            optimiser = adam(self.model.parameters(), settings.lr)
+            plateau = Plateau(self.model, optimiser, settings.patience, settings.min_lr)
+            for _ in range(settings.epochs):
+                self.model.train()
+                for index in batches(len(self.rows.x), settings.batch):
+                    loss = self.relaxed_loss(self.rows.x[index], self.rows.y[index], float(temperature))
+                    optimiser.zero_grad(set_to_none=True)
+                    loss.backward()
+                    optimiser.step()
+                self.model.eval()
+                validation = self.hard_loss(self.rows.x_validation, self.rows.y_validation)
+                best.offer(validation)
+                tick()
+                if plateau.step(validation):
+                    break
+            plateau.restore()
+            tick.reach(settings.pretrain_epochs + stage * settings.epochs)
+        best.restore()
+
+    def relaxed_loss(self, x: Tensor, y: Tensor, temperature: float) -> Tensor:
+        """The loss averaged over the B steps; masks move by hard draws without gradient."""
+        purse = Purse(self.rows, len(x), self.budget, self.faithful)
+        masks, scores = [], []
+        for step in range(self.steps):
+            score = (self.model.selector(masked_input(x, purse.shown)) - self.log_cost) / self.settings.logit_scale
+            dear = purse.unaffordable()
+            scores.append(score if dear is None else score.masked_fill(dear, -1e9))
+            masks.append(purse.shown)
+            if step < self.steps - 1:
+                possible = purse.scores(score.detach())
+                purse.take(hard_draw(possible), possible)
+        sample = self.rows.shown(concrete(torch.cat(scores), temperature))
+        soft = torch.maximum(torch.cat(masks), sample)
+        logits = self.model.predictor(masked_input(x.repeat(self.steps, 1), soft))
+        return weighted_loss(logits, y.repeat(self.steps), self.weights)
+
+    @torch.no_grad()
+    def hard_loss(self, x: Tensor, y: Tensor) -> float:
+        """The loss averaged over the B steps when acting as at test."""
+        purse = Purse(self.rows, len(x), self.budget, self.faithful)
+        total = 0.0
+        for _ in range(self.steps):
+            possible = purse.scores(self.model.selector(masked_input(x, purse.shown)) - self.log_cost)
+            purse.take(possible.argmax(dim=1), possible)
+            total += float(weighted_loss(self.model.predictor(masked_input(x, purse.shown)), y, self.weights))
+        return total / self.steps

@@ -1,0 +1,137 @@
+"""Permutation importance: one static order for everybody.
+
+A network on the full features is trained once; the importance of i is the drop of the validation AUROC (one-vs-rest,
+macro) when column i is replaced by draws with replacement from the training column. Acquire in descending order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import torch
+from scipy.stats import rankdata
+from torch import Tensor, nn
+
+from synafa.baselines.common import (
+    Acting,
+    Plateau,
+    Rows,
+    Ticker,
+    adam,
+    allowed,
+    batches,
+    best_allowed,
+    mlp,
+    rows_of,
+    training,
+    weighted_loss,
+)
+from synafa.datasets.dataset import Dataset
+
+
+@dataclass(frozen=True)
+class Settings:
+    hidden: tuple[int, int] = (128, 128)
+    epochs: int = 250
+    batch: int = 128
+    lr: float = 1e-3
+    min_lr: float = 1e-6
+    patience: int = 2
+
+
+PROFILES = {"paper": Settings(), "standard": Settings(epochs=100, batch=256), "quick": Settings(epochs=15)}
+
+
+class PermutationImportance(Acting):
+    """Acquires in the order of permutation importance; unaffordable features are skipped."""
+
+    name = "permutation"
+
+    def fit(
+        self,
+        dataset: Dataset,
+        budget: float,
+        settings: Settings | None = None,
+        seed: int = 0,
+        classifier: Any = None,
+        progress: Any = None,
+    ) -> Self:
+        """Train the network and rank the features; `budget` and `classifier` are not used."""
+        settings = settings or PROFILES["standard"]
+        rows = rows_of(dataset)
+        with training(seed):
+            network = _train(rows, settings, Ticker(progress, settings.epochs, "permutation importance"))
+            drop = _importance(network, rows, np.random.default_rng(seed))
+        self.costs_ = np.asarray(dataset.costs, dtype=np.float64)
+        self.importance_ = drop
+        return self
+
+    @property
+    def order(self) -> np.ndarray:
+        """Feature indices, most important first; ties by index."""
+        return np.argsort(-self.importance_, kind="stable")
+
+    def propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> np.ndarray:
+        may = allowed(mask, self.costs_, remaining, self.faithful)
+        return best_allowed(np.broadcast_to(self.importance_, may.shape), may)
+
+    def state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        return {"importance": self.importance_, "costs": self.costs_}, {}
+
+    @classmethod
+    def from_state(cls, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Self:
+        policy = cls()
+        policy.importance_, policy.costs_ = arrays["importance"], arrays["costs"]
+        return policy
+
+
+def _train(rows: Rows, settings: Settings, tick: Ticker) -> nn.Sequential:
+    network = mlp([rows.n_features, *settings.hidden, rows.n_classes])
+    weights = rows.weights()
+    optimiser = adam(network.parameters(), settings.lr)
+    plateau = Plateau(network, optimiser, settings.patience, settings.min_lr)
+    for _ in range(settings.epochs):
+        for index in batches(len(rows.x), settings.batch):
+            loss = weighted_loss(network(rows.x[index]), rows.y[index], weights)
+            optimiser.zero_grad(set_to_none=True)
+            loss.backward()
+            optimiser.step()
+        tick()
+        with torch.no_grad():
+            if plateau.step(float(weighted_loss(network(rows.x_validation), rows.y_validation, weights))):
+                break
+    plateau.restore()
+    return network
+
+
+@torch.no_grad()
+def _importance(network: nn.Sequential, rows: Rows, rng: np.random.Generator) -> np.ndarray:
+    """The drop of AUROC per feature; a changed column changes the first layer by one outer product only."""
+    x, y = rows.x_validation, rows.y_validation.numpy()
+    first: Any = network[0]
+    rest = network[1:]
+    hidden = first(x)
+
+    def score(changed: Tensor) -> float:
+        return auroc(torch.softmax(rest(changed), dim=1).numpy(), y)
+
+    base = score(hidden.clone())
+    drop = np.empty(rows.n_features)
+    for i in range(rows.n_features):
+        drawn = rows.x[torch.from_numpy(rng.integers(len(rows.x), size=len(x))), i]
+        drop[i] = base - score(hidden + torch.outer(drawn - x[:, i], first.weight[:, i]))
+    return drop
+
+
+def auroc(probabilities: np.ndarray, y: np.ndarray) -> float:
+    """One-vs-rest macro AUROC over the classes that have both kinds of rows; 0.5 when there is none."""
+    areas = []
+    for k in range(probabilities.shape[1]):
+        positive = y == k
+        n_positive, n_negative = int(positive.sum()), int((~positive).sum())
+        if n_positive and n_negative:
+            ranks = rankdata(probabilities[:, k].astype(np.float64))
+            areas.append((ranks[positive].sum() - n_positive * (n_positive + 1) / 2) / (n_positive * n_negative))
+    return float(np.mean(areas)) if areas else 0.5
