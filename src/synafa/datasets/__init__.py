@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from synafa.datasets.dataset import Dataset
+from synafa.datasets.loading import DatasetInfo, describe, fetch, load, load_raw, names
 from synafa.datasets.population import PopulationPID, calibrate_fixed_v, population_pid, population_pid_weights
 from synafa.datasets.preprocess import RawTable
-from synafa.datasets.registry import fetch, load, load_raw, names
 
 __all__ = [
     "Dataset",
+    "DatasetInfo",
     "PopulationPID",
     "RawTable",
     "calibrate_fixed_v",
+    "describe",
     "fetch",
     "load",
     "load_raw",

@@ -53,8 +53,8 @@ def population_pid_weights(w_add: float, w_xor: float) -> PopulationPID:
     specific2 = _specific(joint.sum(axis=0), p_y)
     single1, single2 = float(p_y @ specific1), float(p_y @ specific2)
     total = float(p_y @ _specific(joint.reshape(4, 2), p_y))
-    redundant = float(p_y @ np.minimum(specific1, specific2))
-    unique1, unique2 = single1 - redundant, single2 - redundant
+    redundant = max(0.0, float(p_y @ np.minimum(specific1, specific2)))  # negative only by rounding
+    unique1, unique2 = max(0.0, single1 - redundant), max(0.0, single2 - redundant)
     return PopulationPID(redundant, unique1, unique2, total - redundant - unique1 - unique2, total)
 
 

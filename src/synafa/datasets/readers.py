@@ -1,4 +1,4 @@
-"""The study's files into raw tables: one short function for each format, defects of the source repaired where it is read."""
+"""The study's files into raw tables: one short function a format, which also repairs the source's defects."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def read_actg175_uci(paths: Sequence[Path]) -> RawTable:
 
 
 def read_actg175_r(paths: Sequence[Path]) -> RawTable:
-    """ACTG 175 as the R package speff2trial exports it: a row-name column without a header, three columns named otherwise."""
+    """ACTG 175 as the R package speff2trial exports it: row names without a header, three columns named otherwise."""
     with paths[0].open(encoding="utf-8") as file:
         header = [name.strip('"') for name in file.readline().strip().split(",")]
     frame = _read_csv(paths[0], has_header=False, skip_rows=1, new_columns=["row", *header])
@@ -106,17 +106,20 @@ def read_miniboone(paths: Sequence[Path]) -> RawTable:
 
     Events whose reconstruction failed hold -999 in every column; they are kept as they are.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # text that is no number ends the array; the count tells
-        numbers = np.fromfile(paths[0], dtype=np.float64, sep=" ")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", DeprecationWarning)  # older NumPy only warns, and cuts the array there
+            numbers = np.fromfile(paths[0], dtype=np.float64, sep=" ")
+    except (ValueError, DeprecationWarning) as error:
+        raise SynafaError(f"{paths[0].name} holds text that is no number; it is altered, get it again.") from error
     counts = numbers[:2]
     if len(counts) < 2 or (counts < 0).any() or (counts % 1 != 0).any():
         raise SynafaError(f"{paths[0].name} must begin with the numbers of signal and background events.")
     signal, background = (int(count) for count in counts)
     if len(numbers) != 2 + 50 * (signal + background):
         raise SynafaError(
-            f"{paths[0].name} announces {signal} + {background} events of 50 numbers but holds {len(numbers) - 2} numbers;"
-            " it is cut short or altered, get it again."
+            f"{paths[0].name} announces {signal} + {background} events of 50 numbers but holds {len(numbers) - 2}"
+            " numbers; it is cut short or altered, get it again."
         )
     y = np.repeat(np.array([1, 0]), [signal, background])
     return RawTable(numbers[2:].reshape(-1, 50), y, tuple(f"PID{i + 1}" for i in range(50)))

@@ -1,26 +1,22 @@
-"""The names `load` knows: files with their readers, and generators."""
+"""The names `load` knows: files with address, hash and reader, and generators. A new dataset is one entry."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from synafa.datasets import readers, sources, synthetic
+from synafa.datasets import readers, synthetic
 from synafa.datasets.dataset import Dataset
-from synafa.datasets.preprocess import RawTable, fill_and_scale, split_rows
+from synafa.datasets.preprocess import RawTable
 from synafa.datasets.sources import DataFile
-from synafa.errors import SynafaError
 
 Reader = Callable[[Sequence[Path]], RawTable]
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One set of files that holds the dataset, and what reads it; `read_raw` where missing cells need another reader."""
+    """One set of files that holds the dataset, and its reader; `read_raw` where missing cells need another."""
 
     files: tuple[DataFile, ...]
     read: Reader
@@ -46,6 +42,7 @@ class Generated:
     title: str
     generate: Callable[..., Dataset]
     parameters: tuple[str, ...]
+    example: str = ""  # a required parameter, written out
 
 
 _GITHUB = "https://raw.githubusercontent.com"
@@ -65,10 +62,7 @@ FILES: dict[str, FileDataset] = {
                         "ckd/chronic_kidney_disease_full.arff",
                         "a5ea96369b8516d725e4f353ad9c6e7e25a1a7db227bc761f59d8e0dfab15797",
                         47_277,
-                        # UCI's own archive holds a RAR file, which Python cannot open.
-                        f"{_GITHUB}/anagha06/kidney_disease_tfco_recall/6e6417a7a539862c20b3bd36f80fcaa52cbe7700"
-                        "/chronic_kidney_disease_full.arff",
-                        verified=False,
+                        # No address: UCI's archive holds a RAR file, which Python cannot open.
                     ),
                 ),
                 readers.read_ckd_arff,
@@ -211,100 +205,8 @@ FILES: dict[str, FileDataset] = {
 }
 
 GENERATED: dict[str, Generated] = {
-    "synergy-sweep": Generated("Synergy sweep over alpha", synthetic.synergy_sweep, ("alpha", "n")),
-    "fixed-v": Generated("Synergy sweep at fixed information", synthetic.fixed_v, ("fraction", "n")),
+    "synergy-sweep": Generated("Synergy sweep over alpha", synthetic.synergy_sweep, ("alpha", "n"), "alpha=0.5"),
+    "fixed-v": Generated("Synergy sweep at fixed information", synthetic.fixed_v, ("fraction", "n"), "fraction=0.9"),
     "cube": Generated("CUBE", synthetic.cube, ("noise", "n")),
     "cube-nm": Generated("CUBE with contexts", synthetic.cube_nm, ("noise", "n")),
 }
-
-
-def names() -> tuple[str, ...]:
-    """Every name `load` knows."""
-    return (*FILES, *GENERATED)
-
-
-def load(name: str, instance: int = 0, **parameters: Any) -> Dataset:
-    """Load one dataset of the study, with the split of one instance.
-
-    name : one of `names()`
-    instance : seed of the split, and of the generator of a synthetic dataset
-    parameters : `alpha` (synergy-sweep), `fraction` (fixed-v), `noise` (cube, cube-nm), `n` (rows of a generated dataset)
-
-    >>> data = load("synergy-sweep", alpha=0.5, instance=3)
-    >>> data.key, data.X.shape, len(data.test)
-    ('synergy-sweep[alpha=0.5]#3', (30000, 24), 6000)
-    """
-    if name in GENERATED:
-        return _generate(name, GENERATED[name], instance, parameters)
-    entry = _file_entry(name)
-    if parameters:
-        raise SynafaError(f"{name} comes from a file and takes no parameter {next(iter(parameters))!r}; leave it out.")
-    variant = _variant_at_hand(entry)
-    paths = [sources.checked(file) for file in variant.files]
-    if name == "mnist-loop":  # straight from bytes to float32: 188 MB instead of half a gigabyte
-        pixels, y = readers.mnist_loop_pixels(paths)
-        X = np.divide(pixels, np.float32(255.0), dtype=np.float32)
-        feature_names = readers.PIXEL_NAMES
-    else:
-        table = variant.read(paths)
-        X, y, feature_names = fill_and_scale(table.values), table.y, table.feature_names
-    train, validation, test = split_rows(len(y), instance)
-    source = f"{entry.source} ({', '.join(file.path for file in variant.files)})"
-    costs = np.ones(X.shape[1])
-    return Dataset(name, instance, X, y, feature_names, costs, entry.budgets, train, validation, test, source)
-
-
-def load_raw(name: str) -> RawTable:
-    """A file dataset's values before filling and scaling: float64 with NaN where a cell is missing, text label-encoded."""
-    variant = _variant_at_hand(_file_entry(name))
-    return (variant.read_raw or variant.read)([sources.checked(file) for file in variant.files])
-
-
-def fetch(name: str, progress: bool = True) -> list[Path]:
-    """Download a dataset's files into the cache unless they are there and right; returns their paths."""
-    if name in GENERATED:
-        return []
-    entry = _file_entry(name)
-    for variant in entry.variants:
-        if all(sources.state(file) == "present" for file in variant.files):
-            return [sources.checked(file) for file in variant.files]
-    return [
-        sources.checked(file) if sources.state(file) == "present" else sources.download(file, progress)
-        for file in entry.variants[entry.fetched].files
-    ]
-
-
-def _file_entry(name: str) -> FileDataset:
-    if name in GENERATED:
-        raise SynafaError(f"{name} is generated and has no file; use load({name!r}, ...).")
-    if name not in FILES:
-        raise SynafaError(f"name must be one of {list(names())}, got: {name!r}.")
-    return FILES[name]
-
-
-def _variant_at_hand(entry: FileDataset) -> Variant:
-    """The first variant whose files are all there; downloaded if none is and no folder was chosen."""
-    for variant in entry.variants:
-        if all(sources.find(file) for file in variant.files):
-            return variant
-    wanted = entry.variants[entry.fetched]
-    if sources.folder_chosen():
-        missing = next(file for file in entry.variants[0].files if sources.find(file) is None)
-        raise SynafaError(sources.missing_message(missing))
-    for file in wanted.files:
-        if sources.find(file) is None:
-            sources.download(file)
-    return wanted
-
-
-def _generate(name: str, entry: Generated, instance: int, parameters: dict[str, Any]) -> Dataset:
-    unknown = [key for key in parameters if key not in entry.parameters]
-    if unknown:
-        raise SynafaError(f"{name} takes the parameters {list(entry.parameters)}, got: {unknown[0]!r}.")
-    needed = entry.parameters[0]
-    if needed in ("alpha", "fraction") and needed not in parameters:
-        raise SynafaError(f"{name} needs {needed}, for example load({name!r}, {needed}={_EXAMPLE[needed]}).")
-    return entry.generate(instance, **parameters)
-
-
-_EXAMPLE = {"alpha": 0.5, "fraction": 0.9}

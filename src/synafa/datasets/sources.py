@@ -1,4 +1,4 @@
-"""Where the study's files are: `SYNAFA_DATA`, else the cache, else downloaded; every file is checked against its sha256.
+"""Where the study's files are: `SYNAFA_DATA`, else the cache, else a download; each is checked against its sha256.
 
 A download goes to a temporary folder, is checked there and only then moved into place, so that a failed or altered one
 leaves nothing behind.
@@ -30,7 +30,7 @@ class DataFile:
     url : the address to download from, empty if there is none
     member : the name inside the zip archive at that address, empty if the address is the file itself
     archive_sha256 : hash of that archive, empty if not known (the member is checked in any case)
-    verified : whether this hash was seen on a file from this publisher
+    verified : whether the hash was taken from a file of just this address; otherwise the address was never tried
     """
 
     path: str
@@ -72,28 +72,28 @@ def state(file: DataFile) -> State:
     return "present" if sha256_of(path) == file.sha256 else "altered"
 
 
-def checked(file: DataFile) -> Path:
-    """The file's path, once its content is known to be right."""
+def checked(file: DataFile, name: str) -> Path:
+    """The path of a file of the dataset `name`, once its content is known to be right."""
     path = find(file)
     if path is None:
-        raise SynafaError(missing_message(file))
+        raise SynafaError(missing_message(file, name))
     found = sha256_of(path)
     if found != file.sha256:
         size = path.stat().st_size
         expected = f" ({file.size} bytes)" if file.size else ""
         raise SynafaError(
             f"{path} is altered or cut short: expected sha256 {file.sha256}{expected}, found {found} ({size} bytes);"
-            " delete it and get it again with `synafa data fetch`, or replace it by the original file."
+            f" delete it and run `synafa data fetch {name}`, or replace it by the original file."
         )
     return path
 
 
-def missing_message(file: DataFile) -> str:
+def missing_message(file: DataFile, name: str) -> str:
     """One sentence about a file that is nowhere."""
     folders = " nor ".join(str(folder) for folder in data_folders())
     return (
         f"{file.path} (sha256 {file.sha256}) is not in {folders}:"
-        " download it with `synafa data fetch`, or set SYNAFA_DATA to a folder that has it."
+        f" run `synafa data fetch {name}`, or set SYNAFA_DATA to a folder that has it."
     )
 
 
@@ -109,8 +109,8 @@ def download(file: DataFile, progress: bool = True) -> Path:
             found = sha256_of(arrived)
             if found != file.sha256:
                 raise SynafaError(
-                    f"{file.path} from {file.url} has sha256 {found} where {file.sha256} was expected; nothing was kept:"
-                    " try again later, or put the original file into the folder named by SYNAFA_DATA."
+                    f"{file.path} from {file.url} has sha256 {found} where {file.sha256} was expected;"
+                    " nothing was kept: try again later, or put the original file into the folder named by SYNAFA_DATA."
                 )
             with atomic_path(target) as temporary:
                 shutil.move(arrived, temporary)

@@ -66,7 +66,7 @@ def _sweep(
 
 
 def cube(instance: int = 0, *, noise: float = 0.3, n: int = 1000) -> Dataset:
-    """CUBE: 20 features N(0.5, 0.3^2), of which y, y+1, y+2 hold the three bits of y (lowest first) plus N(0, noise^2)."""
+    """CUBE: 20 features N(0.5, 0.3^2), but y, y+1, y+2 hold the bits of y (lowest first) plus N(0, noise^2)."""
     rng = np.random.default_rng(instance)
     y = rng.integers(0, 8, size=n)
     X = rng.normal(0.5, 0.3, size=(n, 20))
@@ -76,7 +76,7 @@ def cube(instance: int = 0, *, noise: float = 0.3, n: int = 1000) -> Dataset:
 
 
 def cube_nm(instance: int = 0, *, noise: float = 0.3, n: int = 1000) -> Dataset:
-    """CUBE-NM: five context features (one-hot plus N(0, 0.1^2), one group of cost 1) say which of five cubes holds y."""
+    """CUBE-NM: five context features (one-hot plus N(0, 0.1^2), one group) say which of five cubes holds y."""
     contexts, width = 5, 10
     rng = np.random.default_rng(instance)
     context = rng.integers(0, contexts, size=n)
