@@ -1,0 +1,152 @@
+"""The shared classifier: one masked MLP per dataset that predicts the class from whatever is known.
+
+Input [x*m, m] (2D) -> 128 -> 128 -> K; it is trained under random hiding and then serves every policy and every budget.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from synafa.datasets.dataset import Dataset
+from synafa.errors import SynafaError
+from synafa.files import atomic_path
+from synafa.neural.settings import MLPConfig, config_for
+from synafa.neural.training import Progress, forward, one_thread, torch, train
+
+FORMAT = "synafa-masked-mlp-1"
+_NAMES = ("w1", "b1", "w2", "b2", "w3", "b3")
+_CHUNK = 8192  # rows per product: large enough to be fast, small enough to stay in the cache at D = 784
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedMLP:
+    """A trained masked MLP.
+
+    Attributes
+    ----------
+    layers : w1 (128, 2D), b1, w2 (128, 128), b2, w3 (K, 128), b3, float32; the first D columns of w1 belong to the
+        values, the others to the mask
+    config, seed, dataset, profile : what it was trained with, on, and under which profile
+    validation_losses : one per epoch; the lowest is the one kept
+    """
+
+    layers: tuple[np.ndarray, ...]
+    config: MLPConfig
+    seed: int
+    dataset: str
+    profile: str = "paper"
+    validation_losses: tuple[float, ...] = ()
+    _tensors: list[torch.Tensor] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_tensors", [torch.from_numpy(np.array(layer, np.float32)) for layer in self.layers])
+
+    @property
+    def n_features(self) -> int:
+        return self.layers[0].shape[1] // 2
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.layers[5])
+
+    @property
+    def best_epoch(self) -> int:
+        """The epoch that was kept, counted from 1."""
+        return int(np.argmin(self.validation_losses)) + 1
+
+    @classmethod
+    def fit(
+        cls,
+        dataset: Dataset,
+        config: MLPConfig | None = None,
+        seed: int = 0,
+        progress: Progress | None = None,
+        profile: str = "paper",
+    ) -> MaskedMLP:
+        """Train on the dataset's training rows; `progress(done, total)` is called after every epoch."""
+        config = config_for(dataset, profile) if config is None else config
+        layers, losses = train(dataset, config, seed, progress)
+        return cls(tuple(layers), config, seed, dataset.key, profile, tuple(losses))
+
+    def predict_proba(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """Class probabilities, float32 (n, K), from values (n, D), 0 where hidden, and mask (n, D)."""
+        values, mask = np.asarray(values), np.asarray(mask)
+        if values.ndim != 2 or values.shape[1] != self.n_features or values.shape != mask.shape:
+            raise SynafaError(
+                f"The classifier of {self.dataset} needs values and mask of shape (n, {self.n_features}), "
+                f"got: {values.shape} and {mask.shape}."
+            )
+        out = np.empty((len(values), self.n_classes), dtype=np.float32)
+        d = self.n_features
+        inputs = torch.empty((min(_CHUNK, len(values)), 2 * d))
+        with one_thread(), torch.inference_mode():
+            for start in range(0, len(values), _CHUNK):
+                known = torch.from_numpy(np.asarray(mask[start : start + _CHUNK], dtype=bool))
+                given = torch.from_numpy(np.ascontiguousarray(values[start : start + _CHUNK], dtype=np.float32))
+                chunk = inputs[: len(known)]
+                chunk[:, d:] = known
+                torch.mul(given, known, out=chunk[:, :d])
+                out[start : start + _CHUNK] = torch.softmax(forward(chunk, self._tensors), dim=1).numpy()
+        return out
+
+    def logits(self, values: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Logits of tensors already on the device of choice, for baselines that call the classifier in bulk."""
+        inputs = torch.cat([values * mask, mask.to(values.dtype)], dim=1)
+        return forward(inputs, [layer.to(values.device) for layer in self._tensors])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write weights and settings as one safetensors file with a JSON header."""
+        from safetensors.numpy import save_file
+
+        arrays = dict(zip(_NAMES, (np.ascontiguousarray(layer) for layer in self.layers)))
+        meta = {
+            "format": FORMAT,
+            "config": asdict(self.config),
+            "seed": self.seed,
+            "dataset": self.dataset,
+            "profile": self.profile,
+            "validation_losses": self.validation_losses,
+            "sha256": _digest(arrays),
+        }
+        with atomic_path(path) as temporary:
+            save_file(arrays, temporary, metadata={"synafa": json.dumps(meta)})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> MaskedMLP:
+        """Read what `save` wrote; a foreign, older or altered file is an error that names it."""
+        from safetensors import SafetensorError, safe_open
+
+        shown = os.fspath(path)
+        try:
+            with safe_open(path, framework="numpy") as file:
+                meta: dict[str, Any] = json.loads((file.metadata() or {}).get("synafa", "{}"))
+                arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+        except (OSError, SafetensorError, json.JSONDecodeError) as error:
+            raise SynafaError(f"{shown!r} cannot be read as a masked MLP ({error}); train it again.") from error
+        if meta.get("format") != FORMAT:
+            found = meta.get("format", "no format")
+            raise SynafaError(f"{shown!r} holds {found!r}, this version reads {FORMAT!r}; train it again.")
+        if set(arrays) != set(_NAMES) or _digest(arrays) != meta["sha256"]:
+            raise SynafaError(f"The weights in {shown!r} do not match their recorded hash; train it again.")
+        return cls(
+            layers=tuple(arrays[name] for name in _NAMES),
+            config=MLPConfig(**meta["config"]),
+            seed=meta["seed"],
+            dataset=meta["dataset"],
+            profile=meta["profile"],
+            validation_losses=tuple(meta["validation_losses"]),
+        )
+
+
+def _digest(arrays: dict[str, np.ndarray]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        digest.update(f"{name}{arrays[name].dtype.str}{arrays[name].shape}".encode())
+        digest.update(np.ascontiguousarray(arrays[name]).data)
+    return digest.hexdigest()

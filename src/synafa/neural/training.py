@@ -1,0 +1,187 @@
+"""Trains the masked MLP: [x*m, m] -> h -> h -> K, dropout before each ReLU, class-weighted cross-entropy, Adam.
+
+The step is written out by hand on one flat parameter vector, for at this size the bookkeeping of automatic
+differentiation costs more than the arithmetic; the tests check gradient and optimiser against torch's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from synafa.datasets.dataset import Dataset
+from synafa.errors import MissingExtraError, SynafaError
+from synafa.neural.settings import MLPConfig
+
+try:
+    import torch
+except ImportError as error:  # pragma: no cover - depends on the installation
+    raise MissingExtraError("torch", "neural") from error
+
+Progress = Callable[[int, int], None]
+_LEVELS = 1 << 16  # random bits per entry: 16 give hiding probabilities to 1.5e-5 and cost half of a float32
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Run torch on one thread: the products are small, and sums then come out the same on every machine size."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def class_weights(y: np.ndarray, n_classes: int) -> np.ndarray:
+    """Normalised weights w_k = (1/p_k) / sum(1/p), float32 (K,); an absent class counts as seen once."""
+    inverse = len(y) / np.maximum(np.bincount(y, minlength=n_classes), 1)
+    return (inverse / inverse.sum()).astype(np.float32)
+
+
+def initial_parameters(shapes: list[tuple[int, ...]], rng: np.random.Generator) -> np.ndarray:
+    """Weights and biases of each layer, uniform in +-1/sqrt(inputs), as one flat float32 vector."""
+    parts = []
+    for weight, bias in zip(shapes[::2], shapes[1::2]):
+        bound = weight[1] ** -0.5
+        parts += [rng.uniform(-bound, bound, size=int(np.prod(shape))) for shape in (weight, bias)]
+    return np.concatenate(parts).astype(np.float32)
+
+
+def layer_shapes(n_features: int, hidden: int, n_classes: int) -> list[tuple[int, ...]]:
+    """Shapes of W1, b1, W2, b2, W3, b3."""
+    return [(hidden, 2 * n_features), (hidden,), (hidden, hidden), (hidden,), (n_classes, hidden), (n_classes,)]
+
+
+def split_flat(flat: torch.Tensor, shapes: list[tuple[int, ...]]) -> list[torch.Tensor]:
+    """Views of the flat vector, one per weight and bias."""
+    sizes = [int(np.prod(shape)) for shape in shapes]
+    return [part.view(shape) for part, shape in zip(torch.split(flat, sizes), shapes)]
+
+
+def forward(inputs: torch.Tensor, layers: list[torch.Tensor]) -> torch.Tensor:
+    """Logits without dropout, (n, K)."""
+    w1, b1, w2, b2, w3, b3 = layers
+    h1 = torch.addmm(b1, inputs, w1.T).relu_()
+    h2 = torch.addmm(b2, h1, w2.T).relu_()
+    return torch.addmm(b3, h2, w3.T)
+
+
+def backward(
+    inputs: torch.Tensor,
+    target: torch.Tensor,
+    weight: torch.Tensor,
+    kept: tuple[torch.Tensor, torch.Tensor],
+    scale: float,
+    layers: list[torch.Tensor],
+    gradient: list[torch.Tensor],
+) -> None:
+    """Write the gradient of sum(weight * cross-entropy) into `gradient`.
+
+    target : one-hot (b, K); weight : (b, 1), class weight / batch size; kept : 0/1 dropout masks of the hidden layers;
+    scale : 1 / (1 - dropout)
+    """
+    w1, b1, w2, b2, w3, b3 = layers
+    g1, c1, g2, c2, g3, c3 = gradient
+    h1 = torch.addmm(b1, inputs, w1.T).mul_(kept[0]).mul_(scale).relu_()
+    h2 = torch.addmm(b2, h1, w2.T).mul_(kept[1]).mul_(scale).relu_()
+    d3 = torch.softmax(torch.addmm(b3, h2, w3.T), dim=1).sub_(target).mul_(weight)
+    torch.mm(d3.T, h2, out=g3)
+    torch.sum(d3, 0, out=c3)
+    # a unit that passes both dropout and ReLU is exactly one that is positive
+    d2 = torch.mm(d3, w3).mul_(h2 > 0).mul_(scale)
+    torch.mm(d2.T, h1, out=g2)
+    torch.sum(d2, 0, out=c2)
+    d1 = torch.mm(d2, w2).mul_(h1 > 0).mul_(scale)
+    torch.mm(d1.T, inputs, out=g1)
+    torch.sum(d1, 0, out=c1)
+
+
+class Adam:
+    """Adam (0.9, 0.999, 1e-8, no decay) on one flat vector; write into `gradient`, then call `step`."""
+
+    def __init__(self, flat: torch.Tensor, learning_rate: float) -> None:
+        self.flat, self.learning_rate, self.steps = flat, learning_rate, 0
+        self.gradient, self._mean, self._square = (torch.zeros_like(flat) for _ in range(3))
+        self._scratch = torch.empty_like(flat)
+
+    def step(self) -> None:
+        self.steps += 1
+        self._mean.lerp_(self.gradient, 0.1)
+        self._square.mul_(0.999).addcmul_(self.gradient, self.gradient, value=0.001)
+        torch.sqrt(self._square, out=self._scratch)
+        self._scratch.div_((1 - 0.999**self.steps) ** 0.5).add_(1e-8)
+        self.flat.addcdiv_(self._mean, self._scratch, value=-self.learning_rate / (1 - 0.9**self.steps))
+
+
+def train(
+    dataset: Dataset, config: MLPConfig, seed: int = 0, progress: Progress | None = None
+) -> tuple[list[np.ndarray], list[float]]:
+    """Weights and biases of the epoch with the lowest validation loss, and the validation loss of every epoch."""
+    if not len(dataset.train) or not len(dataset.validation):
+        raise SynafaError(f"{dataset.key} needs training and validation rows to train the shared classifier.")
+    with one_thread(), torch.no_grad():
+        return _train(dataset, config, seed, progress)
+
+
+def _train(
+    dataset: Dataset, config: MLPConfig, seed: int, progress: Progress | None
+) -> tuple[list[np.ndarray], list[float]]:
+    rng = np.random.Generator(np.random.SFC64(seed))  # the fastest of NumPy's; bits are most of what a step draws
+    d, k, h = dataset.n_features, dataset.n_classes, config.hidden
+    X = torch.from_numpy(np.ascontiguousarray(dataset.X[dataset.train], dtype=np.float32))
+    y = dataset.y[dataset.train]
+    n = len(y)
+    weights = class_weights(y, k)
+    target = torch.from_numpy(np.eye(k, dtype=np.float32)[y])
+    weight = torch.from_numpy(weights[y])[:, None]
+    check = _Validation(dataset, config, weights, seed)
+
+    shapes = layer_shapes(d, h, k)
+    flat = torch.from_numpy(initial_parameters(shapes, rng))
+    adam = Adam(flat, config.learning_rate)
+    layers, gradient = split_flat(flat, shapes), split_flat(adam.gradient, shapes)
+    scale = 1.0 / (1.0 - config.dropout)
+    dropped = round(config.dropout * _LEVELS)
+    buffer = torch.empty((min(config.batch, n), 2 * d))
+
+    losses: list[float] = []
+    best = flat.clone()
+    for epoch in range(config.epochs):
+        order = torch.from_numpy(rng.permutation(n))
+        hidden_share = rng.uniform(config.lo, config.hi, size=-(-n // config.batch))
+        for step, start in enumerate(range(0, n, config.batch)):
+            rows = order[start : start + config.batch]
+            size = len(rows)
+            bits = np.frombuffer(rng.bytes(2 * size * (d + 2 * h)), dtype=np.uint16)
+            shown = torch.from_numpy(bits[: size * d].reshape(size, d) >= round(hidden_share[step] * _LEVELS))
+            kept = torch.from_numpy((bits[size * d :] >= dropped).reshape(2, size, h))
+            inputs = buffer[:size]
+            inputs[:, d:] = shown
+            torch.mul(X[rows], shown, out=inputs[:, :d])
+            backward(inputs, target[rows], weight[rows] / size, (kept[0], kept[1]), scale, layers, gradient)
+            adam.step()
+        losses.append(check.loss(layers))
+        if losses[-1] == min(losses) and losses.index(losses[-1]) == epoch:  # a tie keeps the earlier epoch
+            best.copy_(flat)
+        if progress is not None:
+            progress(epoch + 1, config.epochs)
+    return [part.numpy().copy() for part in split_flat(best, shapes)], losses
+
+
+class _Validation:
+    """The class-weighted loss on the validation rows at hiding probability lo, under masks drawn once."""
+
+    def __init__(self, dataset: Dataset, config: MLPConfig, weights: np.ndarray, seed: int) -> None:
+        values = np.ascontiguousarray(dataset.X[dataset.validation], dtype=np.float32)
+        y = dataset.y[dataset.validation]
+        shown = np.random.default_rng([seed, 1]).random(values.shape) >= config.lo
+        self._inputs = torch.from_numpy(np.hstack([values * shown, shown]).astype(np.float32))
+        self._y = torch.from_numpy(np.asarray(y, dtype=np.int64))
+        self._weight = torch.from_numpy(weights[y])
+
+    def loss(self, layers: list[torch.Tensor]) -> float:
+        each = torch.nn.functional.cross_entropy(forward(self._inputs, layers), self._y, reduction="none")
+        return float((each * self._weight).sum() / len(self._y))
