@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FORMAT = "synafa-model"
 VERSION = 1
 _MAX_HEADER = 100_000_000
-_DTYPES = {
+_DTYPES: dict[str, np.dtype[Any]] = {
     "F64": np.dtype("<f8"),
     "F32": np.dtype("<f4"),
     "I64": np.dtype("<i8"),
