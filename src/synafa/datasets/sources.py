@@ -60,8 +60,11 @@ def find(file: DataFile) -> Path | None:
 
 def sha256_of(path: Path) -> str:
     """The sha256 of a file, in hexadecimal."""
-    with path.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
+    try:
+        with path.open("rb") as content:
+            return hashlib.file_digest(content, "sha256").hexdigest()
+    except OSError as error:
+        raise SynafaError(f"{path} cannot be read ({error.strerror}); check its permissions.") from error
 
 
 def state(file: DataFile) -> State:
@@ -113,7 +116,7 @@ def download(file: DataFile, progress: bool = True) -> Path:
                     " nothing was kept: try again later, or put the original file into the folder named by SYNAFA_DATA."
                 )
             with atomic_path(target) as temporary:
-                shutil.move(arrived, temporary)
+                os.replace(arrived, temporary)
     except SynafaError:
         raise
     except Exception as error:  # the network fails in many ways, and each ends the same for the user
