@@ -7,12 +7,23 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from synafa.errors import SynafaError
+
+Label = str | int | float
+
+# This library's names -> the paper's, in lower case.
+_ALIASES = {
+    "bank": "bankmarketing",
+    "ol-with-mask": "ol (with mask)",
+    "ol-without-mask": "ol (without mask)",
+    "odin-model-based": "odin",
+}
 
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 
@@ -56,7 +67,8 @@ def _tables() -> dict[str, PaperTable]:
 
 def _read(label: str, stored: dict[str, Any]) -> PaperTable:
     columns = tuple(stored["columns"])
-    unstarred = set(columns) if not stored.get("starred", False) else set(stored.get("unstarred", ()))
+    unstarred = set(stored.get("unstarred", ())) if stored.get("starred", False) else set(columns)
+    unstarred_rows = set(stored.get("unstarred_rows", ()))
     cells = {}
     for row, printed in stored["rows"].items():
         if len(printed) != len(columns):
@@ -65,13 +77,13 @@ def _read(label: str, stored: dict[str, Any]) -> PaperTable:
             )
         for column, text in zip(columns, printed):
             if text:
-                cells[row, column] = parse_cell(text, starred=column not in unstarred)
+                cells[row, column] = parse_cell(text, starred=column not in unstarred and row not in unstarred_rows)
     return PaperTable(label, stored["title"], columns, tuple(stored["rows"]), cells)
 
 
 def parse_cell(text: str, starred: bool) -> PaperValue:
     """A printed cell, e.g. "-0.034*"; without a star it is not significant where the table uses stars."""
-    number = _NUMBER.match(text)
+    number = _NUMBER.match(text.lstrip("<"))
     value = float(number.group()) if number else None
     significant = text.endswith("*") if starred else None
     return PaperValue(value, significant, text)
@@ -90,21 +102,34 @@ def paper_table(label: str) -> PaperTable:
         raise SynafaError(f"The paper has no table {label!r}; it has {', '.join(_tables())}.") from None
 
 
-def paper_value(table: str, row: str, column: str | int | float) -> PaperValue:
-    """One printed cell, e.g. `paper_value("physionet-clean", "AACO", 10)`.
+def paper_value(table: str, row: Label | Sequence[Label], column: Label) -> PaperValue:
+    """One printed cell; the parts of a row's name may be given one by one, and by the names this library uses.
 
     >>> paper_value("physionet-clean", "AACO", 10)
     PaperValue(value=-0.034, significant=True, text='-0.034*')
+    >>> paper_value("v1-headline", ("bank", 2), "aaco").value
+    0.034
     """
     found = paper_table(table)
+    wanted = _name([row] if isinstance(row, str | int | float) else row), _name([column])
+    for (printed_row, printed_column), value in found.cells.items():
+        if (_name([printed_row]), _name([printed_column])) == wanted:
+            return value
+    raise SynafaError(
+        f"The paper's table {table!r} prints nothing at row {row!r}, column {column!r}; "
+        f"rows: {', '.join(found.rows)}; columns: {', '.join(found.columns)}."
+    )
+
+
+def find_value(table: str, row: Label | Sequence[Label], column: Label) -> PaperValue | None:
+    """`paper_value`, or None where the paper prints nothing."""
     try:
-        return found.cells[str(row), _column_name(column)]
-    except KeyError:
-        raise SynafaError(
-            f"The paper's table {table!r} prints nothing at row {row!r}, column {column!r}; "
-            f"rows: {', '.join(found.rows)}; columns: {', '.join(found.columns)}."
-        ) from None
+        return paper_value(table, row, column)
+    except SynafaError:
+        return None
 
 
-def _column_name(column: str | int | float) -> str:
-    return f"{column:g}" if isinstance(column, int | float) else column
+def _name(parts: Sequence[Label]) -> str:
+    """A row's or column's name in one spelling: numbers shortest, this library's names as the paper's, lower case."""
+    words = " / ".join(f"{part:g}" if isinstance(part, int | float) else part for part in parts).casefold()
+    return " / ".join(_ALIASES.get(word, word) for word in words.split(" / "))

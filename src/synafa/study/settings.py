@@ -14,15 +14,6 @@ from synafa.study.unit import Unit
 
 PROFILES = ("paper", "standard", "quick")
 
-# One file that shows a dataset to be present, relative to the data folder.
-_WITNESS = {
-    "ckd": ("ckd",),
-    "actg175": ("actg175",),
-    "bank": ("bank",),
-    "physionet": ("physionet.csv",),
-    "mnist-loop": ("mnist",),
-    "miniboone": ("MiniBooNE_PID.txt", "miniboone/MiniBooNE_PID.txt", "miniboone"),
-}
 REAL_DATASETS = ("ckd", "actg175", "bank", "physionet")
 
 
@@ -97,17 +88,13 @@ class Settings:
         )
 
 
-def data_folder() -> Path | None:
-    """The study's data folder: `SYNAFA_DATA`, else `../shared/data` beside a source checkout, else none."""
-    if "SYNAFA_DATA" in os.environ:
-        return Path(os.environ["SYNAFA_DATA"])
-    beside = Path(__file__).resolve().parents[4] / "shared" / "data"
-    return beside if beside.exists() else None
-
-
 def datasets_present() -> tuple[str, ...]:
-    """Names of the file datasets whose files are in the data folder."""
-    folder = data_folder()
-    if folder is None:
-        return ()
-    return tuple(name for name, files in _WITNESS.items() if any((folder / file).exists() for file in files))
+    """Names of the file datasets whose files are on this machine (found, not yet checked)."""
+    from synafa.datasets import sources
+    from synafa.datasets.registry import FILES
+
+    return tuple(
+        name
+        for name, entry in FILES.items()
+        if any(all(sources.find(file) for file in variant.files) for variant in entry.variants)
+    )

@@ -58,6 +58,8 @@ def judge(
         if paper.significant is None or significant is None:
             return Verdict.NOT_COMPARABLE
         return Verdict.SAME if significant == paper.significant else Verdict.DIFFERS
+    if paper.text.startswith("<"):  # a p-value printed as a bound
+        return Verdict.EXACT if here < paper.value else Verdict.DIFFERS
     rounding = 0.5 * 10.0**-paper.decimals + 1e-9
     has_interval = low is not None and high is not None
     if abs(here - paper.value) <= rounding and (deterministic or not has_interval):
