@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit, prange, types
 from numba.extending import intrinsic
 
-TILE = 8  # planes a tile of the pair loop holds in cache
+GROUP = 4  # planes counted against another one at a time
 
 
 @intrinsic
@@ -70,18 +70,28 @@ def add_pair_counts(planes: np.ndarray, starts: np.ndarray, joint: np.ndarray) -
     """Add to `joint`, int64 (K, P, P), the rows of each class that are in both planes p < q (upper triangle only)."""
     n_planes = planes.shape[0]
     n_classes = starts.size - 1
-    tiles = (n_planes + TILE - 1) // TILE
-    for index in prange(tiles * (tiles + 1) // 2):
-        row = np.int64((np.sqrt(8.0 * index + 1.0) - 1.0) / 2.0)  # tile pairs along the triangle, one a task
-        while row * (row + 1) // 2 > index:
-            row -= 1
-        while (row + 1) * (row + 2) // 2 <= index:
-            row += 1
-        column = index - row * (row + 1) // 2
-        for p in range(column * TILE, min(n_planes, (column + 1) * TILE)):
-            for q in range(max(p + 1, row * TILE), min(n_planes, (row + 1) * TILE)):
-                for y in range(n_classes):
-                    total = np.uint64(0)
-                    for w in range(starts[y], starts[y + 1]):
-                        total += popcount(planes[p, w] & planes[q, w])
-                    joint[y, p, q] += np.int64(total)
+    groups = (n_planes + GROUP - 1) // GROUP
+    last = n_planes - 1
+    for index in prange(groups):
+        group = index // 2 if index % 2 == 0 else groups - 1 - index // 2  # short and long columns in turn
+        q = GROUP * group
+        # four planes at a time against every earlier one: each word of p is loaded once for the four
+        q0, q1, q2, q3 = planes[q], planes[min(q + 1, last)], planes[min(q + 2, last)], planes[min(q + 3, last)]
+        for p in range(min(q + GROUP - 1, last)):
+            plane = planes[p]
+            for y in range(n_classes):
+                n0, n1, n2, n3 = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
+                for w in range(starts[y], starts[y + 1]):
+                    word = plane[w]
+                    n0 += popcount(word & q0[w])
+                    n1 += popcount(word & q1[w])
+                    n2 += popcount(word & q2[w])
+                    n3 += popcount(word & q3[w])
+                if p < q:
+                    joint[y, p, q] += np.int64(n0)
+                if p < q + 1 <= last:
+                    joint[y, p, q + 1] += np.int64(n1)
+                if p < q + 2 <= last:
+                    joint[y, p, q + 2] += np.int64(n2)
+                if p < q + 3 <= last:
+                    joint[y, p, q + 3] += np.int64(n3)
