@@ -120,7 +120,8 @@ def download(file: DataFile, progress: bool = True) -> Path:
     except SynafaError:
         raise
     except Exception as error:  # the network fails in many ways, and each ends the same for the user
-        reason = str(error).split("\n")[0] or type(error).__name__
+        text = str(error).split("\n")[0]
+        reason = text if 0 < len(text) <= 100 else type(error).__name__  # a network library tells its whole story
         raise SynafaError(
             f"{file.path} (sha256 {file.sha256}) could not be downloaded from {file.url} ({reason}); nothing was kept:"
             " try again later, or put the file into the folder named by SYNAFA_DATA."
