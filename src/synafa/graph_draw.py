@@ -1,4 +1,4 @@
-"""Draws a decision graph without any other program: JSON and DOT for programs, SVG and a self-contained page for people.
+"""Draws a decision graph without any other program: JSON and DOT for programs, SVG and one HTML file for people.
 
 A box is one measurement: its name, why it is taken, how many cases come here, how the classes are split among them. An
 arrow is a result of the measurement, as thick as the number of cases that take it. Time runs from left to right.
@@ -67,7 +67,7 @@ def to_json(graph: DecisionGraph) -> str:
             {"source": edge.source, "target": edge.target, "label": edge.label, "count": _scalar(edge.count)}
             for edge in graph.edges
         ],
-        "cut": list(_cut(graph)),
+        "cut": list(cut_sentences(graph)),
     }
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
@@ -80,7 +80,7 @@ def to_dot(graph: DecisionGraph) -> str:
         lines.append(f"  n{node.id} [label={_quoted(text)}, tooltip={_quoted(node.reason)}];")
     for edge in graph.edges:
         lines.append(f"  n{edge.source} -> n{edge.target} [label={_quoted(f'{edge.label} ({edge.count:,})')}];")
-    lines += [f"  // {sentence}" for sentence in _cut(graph)]
+    lines += [f"  // {sentence}" for sentence in cut_sentences(graph)]
     return "\n".join([*lines, "}"]) + "\n"
 
 
@@ -164,7 +164,7 @@ def limit(graph: DecisionGraph, max_nodes: int) -> Drawing:
     for edge in sorted(graph.edges, key=lambda edge: nodes[edge.source].depth):
         if edge.source in reached and edge.target in wanted:
             reached.add(edge.target)
-    cut = _cut(graph)
+    cut = cut_sentences(graph)
     if len(reached) < len(graph.nodes):
         cut += (
             f"The picture shows the {len(reached)} most visited of {len(graph.nodes)} states; "
@@ -285,7 +285,8 @@ def _style() -> str:
         ".synafa-graph .step{font-size:12px;fill:#4a5665;letter-spacing:.04em;text-transform:uppercase}"
         ".synafa-graph .box>rect:first-of-type{fill:#f7f9fb;stroke:#8fa1b3}"
         ".synafa-graph .stop>rect:first-of-type{fill:#eef0f2;stroke:#b4bcc5;stroke-dasharray:4 3}"
-        ".synafa-graph .name{font-size:15px;font-weight:650}.synafa-graph .reach{font-size:11px;font-weight:600;text-anchor:end}"
+        ".synafa-graph .name{font-size:15px;font-weight:650}"
+        ".synafa-graph .reach{font-size:11px;font-weight:600;text-anchor:end}"
         ".synafa-graph .why{font-size:11.5px;fill:#4a5665}.synafa-graph .small{font-size:11px;fill:#4a5665}"
         ".synafa-graph .edge path{fill:none;stroke:#b9c6d3;stroke-linecap:butt}"
         ".synafa-graph .result{font-size:12.5px;font-weight:600;paint-order:stroke;stroke:#fff;stroke-width:3px}"
@@ -293,7 +294,7 @@ def _style() -> str:
     )
 
 
-def _cut(graph: DecisionGraph) -> tuple[str, ...]:
+def cut_sentences(graph: DecisionGraph) -> tuple[str, ...]:
     """What the graph itself left out, as a tuple of sentences."""
     cut = graph.cut
     return ((cut,) if cut else ()) if isinstance(cut, str) else tuple(str(sentence) for sentence in cut or ())

@@ -153,7 +153,7 @@ def _plain_axes(axes: object) -> None:
 
 
 def _cell(text: str) -> str:
-    number = re.fullmatch(r"[-+−]?[\d,]*\.?\d+( ?%)?( [\[(±].*)?", text) is not None
+    number = re.fullmatch(r"[-+]?[\d,]*\.?\d+( ?%)?( [\[(±].*)?", text) is not None
     return f"<td class='number'>{escape(text)}</td>" if number else f"<td>{escape(text)}</td>"
 
 

@@ -1,1 +1,13 @@
-"""To be filled."""
+"""The `synafa` command. Nothing heavy is imported here, so that `synafa next` answers at once."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit with its code: 0 for success, 2 for bad input."""
+    from synafa.cli.app import run
+
+    sys.exit(run(sys.argv[1:] if arguments is None else list(arguments)))

@@ -1,0 +1,118 @@
+"""What several commands share: option types, words to names and values, output files that are whole or absent."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from synafa.errors import SynafaError
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.console import Console
+
+Data = Annotated[
+    Path, typer.Argument(help="Labelled rows, a CSV or Parquet file with column names.", show_default=False)
+]
+Model = Annotated[Path, typer.Argument(help="A model file written by `synafa fit`.", show_default=False)]
+Target = Annotated[str, typer.Option("--target", "-t", help="The column that holds the class.", show_default=False)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
+Bins = Annotated[int, typer.Option("--bins", help="Bins per feature, 2 to 16.")]
+Drop = Annotated[list[str] | None, typer.Option("--drop", help="Columns to leave out, e.g. identifiers: a,b.")]
+
+
+def console(error: bool = False) -> Console:
+    """A Rich console on standard output or standard error."""
+    from rich.console import Console
+
+    return Console(stderr=error, highlight=False)
+
+
+def print_json(value: Any) -> None:
+    """One JSON value on standard output; NaN and infinity, which JSON does not have, become null."""
+    typer.echo(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def plain(value: Any) -> Any:
+    """NumPy scalars and arrays, mappings and sequences as plain JSON values."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def split_names(words: Iterable[str] | None, known: Sequence[str] | None = None) -> list[str]:
+    """Names from repeated and comma-separated words; a name that itself holds a comma is recognised."""
+    names: list[str] = []
+    for word in words or ():
+        if known is not None and word in known:
+            names.append(word)
+        else:
+            names.extend(part.strip() for part in word.split(",") if part.strip())
+    if known is not None:
+        check_names(names, known)
+    return names
+
+
+def check_names(names: Iterable[str], known: Sequence[str]) -> None:
+    """Refuse a name that is none of the features, with the closest one."""
+    from synafa.table import close_names
+
+    for name in names:
+        if name not in known:
+            raise SynafaError(f"Unknown feature {name!r}{close_names(name, known)}.")
+
+
+def parse_values(words: Iterable[str] | None) -> dict[str, str]:
+    """`name=value` words as a mapping; the last `=` that leaves a value separates them."""
+    values: dict[str, str] = {}
+    for word in words or ():
+        name, sign, value = word.partition("=")
+        if not sign or not name.strip() or not value.strip():
+            raise SynafaError(f"Cannot read the observation {word!r}; write name=value.")
+        if name.strip() in values:
+            raise SynafaError(f"The feature {name.strip()!r} is observed twice.")
+        values[name.strip()] = value.strip()
+    return values
+
+
+def read_labelled(data: Path, target: str, drop: Iterable[str] | None) -> tuple[pl.DataFrame, Any]:
+    """Features and labels of a file, without the columns to leave out."""
+    from synafa.table import read_table, split_target
+
+    table = read_table(data)
+    dropped = split_names(drop, table.columns)
+    if target in dropped:
+        raise SynafaError(f"The target {target!r} cannot be dropped.")
+    return split_target(table.drop(dropped), target)
+
+
+def check_output(path: Path, suffixes: Sequence[str]) -> str:
+    """The lower-case suffix of an output path, checked before any work is done."""
+    suffix = path.suffix.lower()
+    if suffixes and suffix not in suffixes:
+        raise SynafaError(f"Cannot tell the format of {str(path)!r}; let it end in {', '.join(suffixes)}.")
+    if path.is_dir():
+        raise SynafaError(f"{str(path)!r} is a folder; give the name of a file.")
+    parent = path.absolute().parent
+    while not parent.exists():
+        parent = parent.parent
+    if not parent.is_dir() or not os.access(parent, os.W_OK):
+        raise SynafaError(f"Cannot write {str(path)!r}: {str(parent)!r} is not a folder one can write to.")
+    return suffix
+
+
+def number(value: float) -> str:
+    """A number for people: no trailing zeros."""
+    return f"{value:.4g}" if math.isfinite(value) else "unlimited"
