@@ -42,8 +42,8 @@ class Settings(PretrainSettings):
 
 PROFILES = {
     "paper": Settings(),
-    "standard": Settings(batches=1500, pretrain_epochs=25, epoch_batches=60, patience=3, checks=10),
-    "quick": Settings(batches=250, pretrain_epochs=6, epoch_batches=30, patience=3, checks=5),
+    "standard": Settings(batches=1500, pretrain_batches=2000, pretrain_patience=5, checks=10),
+    "quick": Settings(batches=250, pretrain_batches=500, pretrain_patience=5, checks=5),
 }
 
 

@@ -1,4 +1,4 @@
-"""What the reinforcement-learning and partial-VAE policies share: one network scores the features, the best allowed wins.
+"""What the reinforcement-learning and partial-VAE policies share: a network scores the features, the best allowed wins.
 
 A subclass says how its network is built, trained and asked; proposing in chunks, storing and loading are here.
 """

@@ -2,7 +2,8 @@
 
 `Arena` runs many episodes side by side: a state is (row, mask, remaining budget), an action reveals a feature (and its
 group) at its cost, and an episode ends when nothing hidden is affordable any more: a hard budget is always spent and
-never exceeded. Under a hard budget nobody may stop, so stopping is not an action. Returns are undiscounted: G_t = r_t + (1 - done_t) * ((1 - lambda) * V(s_{t+1}) + lambda * G_{t+1}).
+never exceeded. Under a hard budget nobody may stop, so stopping is not an action.
+Returns are undiscounted: G_t = r_t + (1 - done_t) * ((1 - lambda) * V(s_{t+1}) + lambda * G_{t+1}).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The two training loops of the reinforcement-learning baselines: supervised pretraining under random masks, then batches
-of frames with, outside the paper profile, validation of the greedy policy.
+"""The two training loops of the reinforcement-learning baselines: a supervised start under random masks, then batches
+of frames and, outside the paper profile, validation of the greedy policy.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from synafa.baselines.common import BestState, Plateau, Rows, adam, weighted_loss
+from synafa.baselines.common import BestState, Rows, adam, weighted_loss
 from synafa.baselines.network_policy import Progress
 from synafa.baselines.rl import LoopSettings, spend
 
@@ -19,12 +19,15 @@ VALIDATION_ROWS = 2000  # enough to tell states apart; PhysioNet has 2,400, bank
 
 @dataclass(frozen=True)
 class PretrainSettings(LoopSettings):
-    """Adds the supervised start: at most `pretrain_epochs` of `epoch_batches` batches (0: the whole table)."""
+    """Adds the supervised start: at most `pretrain_batches`, the best of the checks every `pretrain_check` batches is
+    kept, and `pretrain_patience` checks without a better one end it. Counted in batches, because a set encoder needs
+    some hundreds of them whether the table has 240 rows or 27,000.
+    """
 
-    pretrain_epochs: int = 100
-    epoch_batches: int = 0
+    pretrain_batches: int = 10_000
+    pretrain_check: int = 100
+    pretrain_patience: int = 20
     batch_size: int = 128
-    patience: int = 5
     hide_low: float = 0.0
     hide_high: float = 0.9
 
@@ -42,37 +45,34 @@ def pretrain(
     settings: PretrainSettings,
     progress: Callable[[float], None],
 ) -> None:
-    """Train `module`, whose `logits(values, mask)` predict the class, under random masks and the plateau rule."""
+    """Train `module`, whose `logits(values, mask)` predict the class, under random masks."""
     optimiser = adam(module.parameters(), settings.learning_rate)
-    plateau = Plateau(module, optimiser, settings.patience)
+    best = BestState(module)
     weights = rows.weights()
     n, d = rows.x.shape
-    per_epoch = -(-n // settings.batch_size)
-    per_epoch = min(per_epoch, settings.epoch_batches) if settings.epoch_batches else per_epoch
     x_check, y_check = rows.x_validation[:VALIDATION_ROWS], rows.y_validation[:VALIDATION_ROWS]
     hide = settings.hide_low + (settings.hide_high - settings.hide_low) * torch.rand(len(x_check), 1)
-    mask_check = torch.rand(len(x_check), d) >= hide  # drawn once, so that epochs are compared on the same masks
-    order = torch.randperm(n)
-    at = 0
-    for epoch in range(settings.pretrain_epochs):
-        module.train()
-        for _ in range(per_epoch):
-            if at >= n:
-                order, at = torch.randperm(n), 0
-            index = order[at : at + settings.batch_size]
-            at += settings.batch_size
-            mask = random_mask(len(index), d, settings.hide_low, settings.hide_high)
-            optimiser.zero_grad(set_to_none=True)
-            weighted_loss(logits(rows.x[index] * mask, mask), rows.y[index], weights).backward()
-            optimiser.step()
-        module.eval()
-        progress((epoch + 1) / settings.pretrain_epochs)
-        if len(x_check):
+    mask_check = torch.rand(len(x_check), d) >= hide  # drawn once, so that all checks see the same masks
+    indices: list[Tensor] = []
+    bad = 0
+    module.train()
+    for batch in range(1, settings.pretrain_batches + 1):
+        indices = indices or list(torch.randperm(n).split(settings.batch_size))
+        index = indices.pop()
+        mask = random_mask(len(index), d, settings.hide_low, settings.hide_high)
+        optimiser.zero_grad(set_to_none=True)
+        weighted_loss(logits(rows.x[index] * mask, mask), rows.y[index], weights).backward()
+        optimiser.step()
+        if batch % settings.pretrain_check == 0 and len(x_check):
+            progress(batch / settings.pretrain_batches)
+            module.eval()
             with torch.no_grad():
                 loss = float(weighted_loss(logits(x_check * mask_check, mask_check), y_check, weights))
-            if plateau.step(loss):
+            module.train()
+            bad = 0 if best.offer(loss) else bad + 1
+            if bad > settings.pretrain_patience:
                 break
-    plateau.restore()
+    best.restore()
     module.eval()
 
 
@@ -85,7 +85,7 @@ def run_batches(
     start: float,
     text: str,
 ) -> None:
-    """Call `one_batch` for every batch; with checks, keep the best network of the second half and stop when it stalls."""
+    """Call `one_batch` for every batch; with checks, keep the second half's best network and stop when it stalls."""
     best = BestState(module)
     half = settings.batches // 2
     every = max(1, (settings.batches - half) // settings.checks) if settings.checks else 0
