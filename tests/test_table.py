@@ -97,6 +97,16 @@ def test_rows_that_do_not_fit_are_refused_by_name(rows, words):
     assert all(word in str(error.value) for word in words), str(error.value)
 
 
+def test_one_value_is_encoded_like_a_cell():
+    encoder = TableEncoder().fit(TRAIN)
+    assert encoder.encode_value("age", "41.5") == 41.5
+    assert encoder.encode_value("sex", "m") == 1.0
+    assert math.isnan(encoder.encode_value("sex", "x"))
+    for name, value, words in [("age", "old", "not a number"), ("dose", "inf", "infinite"), ("ag", 1, "did you mean")]:
+        with pytest.raises(SynafaError, match=words):
+            encoder.encode_value(name, value)
+
+
 def test_a_table_without_rows_or_columns_or_with_a_name_twice_is_refused():
     with pytest.raises(SynafaError, match="no rows"):
         TableEncoder().fit(TRAIN.clear())

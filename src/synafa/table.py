@@ -101,7 +101,7 @@ class TableEncoder:
         """One cell, as `transform` would encode it; a numeric string is read as a number."""
         for column in self.columns_:
             if column.name == name:
-                return float(_encode(column, np.array([value], dtype=object))[0])
+                return _encode_one(column, value)
         raise SynafaError(f"Unknown feature {name!r}{close_names(name, self.feature_names_)}.")
 
     @property
@@ -228,6 +228,17 @@ def _encode(column: Column, raw: np.ndarray) -> np.ndarray:
             for i, value in enumerate(raw)
         ]
     )
+
+
+def _encode_one(column: Column, value: Any) -> float:
+    if column.kind == "number" and isinstance(value, str) and value.strip():
+        try:
+            value = float(value)
+        except ValueError as error:
+            raise SynafaError(f"{value!r} is not a number, but {column.name!r} held numbers at fit time.") from error
+    if isinstance(value, Real) and math.isinf(value):
+        raise SynafaError(f"The value of {column.name!r} is infinite; give a finite number.")
+    return float(_encode(column, np.array([value], dtype=object))[0])
 
 
 def _category_code(code: Mapping[str, float], value: Any) -> float:

@@ -117,7 +117,7 @@ def run(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
         return code if isinstance(code, int) and not isinstance(code, bool) else 0
     except BrokenPipeError:
-        # The reader (`head`, a pager) has gone; pointing stdout elsewhere keeps the interpreter from complaining at exit.
+        # The reader (`head`, a pager) has gone; the interpreter must not complain about it when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:

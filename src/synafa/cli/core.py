@@ -86,7 +86,8 @@ def fit(
         return
     out = console()
     out.print(
-        f"Fitted on {features.height:,} rows, {len(names)} features, {len(policy.classes_)} classes; budget {number(budget)}."
+        f"Fitted on {features.height:,} rows, {len(names)} features, {len(policy.classes_)} classes; "
+        f"budget {number(budget)}."
     )
     out.print(
         "Most informative alone: " + ", ".join(f"{name} ({bits:.4f} bits)" for name, bits in strongest) + ".",

@@ -1,9 +1,9 @@
-"""`synafa next`: one recommendation, or a conversation that ends when the budget is spent. NumPy only, no compilation."""
+"""`synafa next`: one recommendation, or a conversation that ends when the budget is spent; nothing is compiled."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from synafa.rule import DecisionRule, Recommendation
 
 _HELP = (
-    "Type the result; 'no' when it cannot be measured, 'why' for the alternatives, 'back' to take back the last answer, "
-    "'stop' to end."
+    "Type the result; 'no' when it cannot be measured, 'other' for what comes otherwise, 'back' to take back the last "
+    "answer, 'stop' to end."
 )
 
 
@@ -53,27 +53,15 @@ def next_measurement(
         return
     found = rule.next_feature(values, remaining=remaining, unavailable=absent)
     if as_json:
-        print_json(as_plain(found))
+        print_json(found.to_dict())
     else:
-        typer.echo(describe(found, rule.classes))
+        typer.echo(describe(found))
 
 
-def as_plain(found: Recommendation) -> dict[str, Any]:
-    """A recommendation as a JSON object."""
-    from dataclasses import fields
-
-    return {field.name: getattr(found, field.name) for field in fields(found)}
-
-
-def describe(found: Recommendation, classes: Iterable[Any] = ()) -> str:
-    """A recommendation in a few lines."""
-    if found.feature is None:
-        return f"Stop. {found.text}"
-    lines = [
-        f"Measure {found.feature} (cost {number(found.cost)}, {number(found.remaining)} left before it).",
-        found.text,
-    ]
-    return "\n".join(lines)
+def describe(found: Recommendation) -> str:
+    """A recommendation in one or two lines."""
+    left = "" if found.feature is None else f" Budget left before it: {number(found.remaining)}."
+    return found.text + left
 
 
 def _converse(rule: DecisionRule, values: dict[str, str], absent: list[str], remaining: float | None) -> None:
@@ -82,10 +70,10 @@ def _converse(rule: DecisionRule, values: dict[str, str], absent: list[str], rem
     while True:
         found = rule.next_feature(values, remaining=remaining, unavailable=absent)
         typer.echo()
-        typer.echo(describe(found, rule.classes))
+        typer.echo(describe(found))
         if found.feature is None:
             break
-        answer = _ask(rule, found, values)
+        answer = _ask(rule, found, values, absent)
         if answer is None:
             break
         if answer == "back":
@@ -102,10 +90,10 @@ def _converse(rule: DecisionRule, values: dict[str, str], absent: list[str], rem
         if remaining is not None:
             remaining = max(remaining - found.cost, 0.0)
     typer.echo()
-    typer.echo(_summary(rule, values, absent))
+    typer.echo(_summary(values, absent))
 
 
-def _ask(rule: DecisionRule, found: Recommendation, values: Mapping[str, str]) -> str | None:
+def _ask(rule: DecisionRule, found: Recommendation, values: Mapping[str, str], absent: Sequence[str]) -> str | None:
     """A usable value, `"no"`, `"back"`, or None for the end."""
     while True:
         try:
@@ -120,10 +108,9 @@ def _ask(rule: DecisionRule, found: Recommendation, values: Mapping[str, str]) -
             return "no"
         if word in ("back", "undo"):
             return "back"
-        if word == "why":
-            typer.echo(found.text)
-            for other in found.alternatives:
-                typer.echo(f"  otherwise: {_alternative(other)}")
+        if word == "other":
+            without = [*absent, str(found.feature)]
+            typer.echo(describe(rule.next_feature(values, remaining=found.remaining, unavailable=without)))
             continue
         if not answer or word in ("help", "?"):
             typer.echo(_HELP)
@@ -136,12 +123,7 @@ def _ask(rule: DecisionRule, found: Recommendation, values: Mapping[str, str]) -
         return answer
 
 
-def _alternative(other: Any) -> str:
-    name, score = (other.feature, other.score) if hasattr(other, "feature") else (other[0], other[1])
-    return f"{name} (score {score:.4f} bits)"
-
-
-def _summary(rule: DecisionRule, values: Mapping[str, str], absent: Iterable[str]) -> str:
+def _summary(values: Mapping[str, str], absent: Iterable[str]) -> str:
     measured = ", ".join(f"{name}={value}" for name, value in values.items()) or "nothing"
     lines = [f"Measured: {measured}."]
     if list(absent):
