@@ -79,7 +79,7 @@ def triple_information(
                 for w in range(n_words):
                     total += popcount(both[c, w] & planes[c, k, w])
                 o = ones[c]
-                _cells(sizes[c], o[i, i], o[j, j], o[k, k], o[i, j], o[i, k], o[j, k], np.int64(total), cells)
+                _cells(sizes[c], o[i, i], o[j, j], o[k, k], o[i, j], o[i, k], o[j, k], int(total), cells)
                 for s in range(8):
                     pooled[s] += cells[s]
                     value += xlogx[cells[s]]

@@ -1,0 +1,157 @@
+"""`synafa scan`: which pairs of features are synergistic or redundant about a target."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from synafa.scan import HalvesResult, ScanResult
+
+
+class Method(StrEnum):
+    exact = "exact"
+    sampled = "sampled"
+
+
+def scan(
+    data: Annotated[Path, typer.Argument(help="A CSV or Parquet file.", show_default=False)],
+    target: Annotated[str, typer.Option("--target", "-t", help="The column that holds the class.", show_default=False)],
+    method: Annotated[Method, typer.Option(help="Exact p-values, or 500 and then 2,000 permutations.")] = Method.exact,
+    fdr: Annotated[float, typer.Option(help="False discovery rate, for each tail.")] = 0.05,
+    halves: Annotated[
+        bool, typer.Option("--halves", help="Also discover in a random half and confirm in the other.")
+    ] = False,
+    max_missing: Annotated[
+        float, typer.Option(help="Leave out features with at least this share of empty cells.")
+    ] = 0.35,
+    min_rows: Annotated[int, typer.Option(help="Complete cases that a pair needs.")] = 200,
+    top: Annotated[int, typer.Option(help="Pairs to print of each kind.")] = 10,
+    seed: Annotated[int, typer.Option(help="Seed of the permutations and of the halves.")] = 0,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write all pairs to this Parquet file.")] = None,
+    heatmap: Annotated[Path | None, typer.Option(help="Draw a heat map into this .png, .svg or .pdf file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Test all pairs of features for synergy and redundancy about a target."""
+    from synafa.errors import SynafaError
+    from synafa.files import atomic_path
+    from synafa.scan import discovery_validation
+    from synafa.scan import scan as run_scan
+    from synafa.table import TableEncoder, read_table, split_target
+
+    if not 0.0 < fdr < 1.0:
+        raise SynafaError(f"--fdr must lie between 0 and 1, got: {fdr}.")
+    if heatmap is not None and heatmap.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise SynafaError(f"Cannot draw into {str(heatmap)!r}; give a name that ends in .png, .svg or .pdf.")
+    features, y = split_target(read_table(data), target)
+    encoder = TableEncoder().fit(features)
+    values, names = encoder.transform(features), encoder.feature_names_
+    settings: dict[str, Any] = {
+        "method": method.value,
+        "q": fdr,
+        "max_missing": max_missing,
+        "min_rows": min_rows,
+        "seed": seed,
+    }
+    result = run_scan(values, y, names, **settings)
+    confirmed = discovery_validation(values, y, names, **settings) if halves else None
+    if output is not None:
+        with atomic_path(output) as temporary:
+            result.table.write_parquet(temporary)
+    if heatmap is not None:
+        from synafa.scan_draw import draw_heatmap
+
+        draw_heatmap(result, heatmap, f"{data.name}: information about {target}")
+    if as_json:
+        typer.echo(json.dumps(_as_json(result, confirmed), indent=2, ensure_ascii=False))
+    else:
+        _print(result, confirmed, method.value, top)
+        for path in (output, heatmap):
+            if path is not None:
+                typer.echo(f"wrote {path}")
+
+
+def _as_json(result: ScanResult, confirmed: HalvesResult | None) -> dict[str, Any]:
+    from synafa.scan import TAILS
+
+    value: dict[str, Any] = {
+        "features": list(result.feature_names),
+        "dropped": list(result.dropped),
+        "method": result.method,
+        "fdr": result.q,
+        "seed": result.seed,
+        "tested": result.n_tested,
+        "significant": {tail: result.significant(tail).height for tail in TAILS},
+        "pairs": result.table.to_dicts(),
+    }
+    if confirmed is not None:
+        value["halves"] = {
+            tail: {"discovered": confirmed.discovered(tail), "replicated": confirmed.replicated(tail)} for tail in TAILS
+        } | {"pairs": confirmed.confirmation.to_dicts()}
+    return value
+
+
+def _print(result: ScanResult, confirmed: HalvesResult | None, asked: str, top: int) -> None:
+    from rich.console import Console
+
+    from synafa.scan import TAILS
+
+    console = Console()
+    tested = result.table.height
+    console.print(
+        f"{len(result.feature_names)} features, {tested} pairs, {result.n_tested} tested "
+        f"({result.method}, FDR {result.q:g})" + (f"; left out: {', '.join(result.dropped)}" if result.dropped else ""),
+        highlight=False,
+        markup=False,
+    )
+    if result.method != asked:
+        console.print(
+            "More than two classes: the exact test does not apply, permutations were sampled.", style="yellow"
+        )
+    for tail in TAILS:
+        chosen = result.significant(tail)
+        console.print(_table(chosen.head(top), tail, chosen.height), highlight=False)
+    if confirmed is not None:
+        for tail in TAILS:
+            found, again = confirmed.discovered(tail), confirmed.replicated(tail)
+            share = f" ({again / found:.1%})" if found else ""
+            console.print(
+                f"Halves ({confirmed.n_discovery} and {confirmed.n_validation} rows): {again} of {found} pairs "
+                f"with significant {tail} replicated{share}.",
+                highlight=False,
+            )
+
+
+def _table(rows: pl.DataFrame, tail: str, total: int) -> Any:
+    from rich.markup import escape
+    from rich.table import Table
+
+    order = "largest synergy first" if tail == "synergy" else "furthest below the null first"
+    table = Table(
+        title=f"significant {tail}: {total} pairs, {order}",
+        title_justify="left",
+        box=None,
+        header_style="bold",
+        pad_edge=False,
+    )
+    for heading in ("pair", "rows", "joint", "redund.", "synergy", "z", "p", "q"):
+        table.add_column(heading, justify="left" if heading == "pair" else "right", no_wrap=True)
+    for row in rows.iter_rows(named=True):
+        bits = [f"{row[name]:.4f}" for name in ("joint", "redundant", "synergy")]
+        p, q = _pvalue(row[f"p_{tail}"], row[f"log10_p_{tail}"]), _short(row[f"q_{tail}"])
+        table.add_row(escape(f"{row['a']} / {row['b']}"), f"{row['n']:,}", *bits, f"{row['z']:+.1f}", p, q)
+    return table
+
+
+def _pvalue(p: float, log10: float) -> str:
+    return _short(p) if p > 0 else f"1e{log10:.0f}"
+
+
+def _short(p: float) -> str:
+    return f"{p:.3f}" if p >= 0.001 else "<1e-300" if p < 1e-300 else f"{p:.0e}"
