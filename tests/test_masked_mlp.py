@@ -174,11 +174,11 @@ def test_altered_foreign_or_older_files_are_refused(tmp_path):
 
 def test_a_second_call_trains_nothing(tmp_path):
     dataset = make_dataset()
-    epochs: list[int] = []
-    first = shared_classifier(dataset, "quick", cache=tmp_path, progress=lambda done, total: epochs.append(done))
+    epochs: list[float] = []
+    first = shared_classifier(dataset, "quick", cache=tmp_path, progress=lambda share, text: epochs.append(share))
     trained = len(epochs)
     assert trained == first.config.epochs
-    second = shared_classifier(dataset, "quick", cache=tmp_path, progress=lambda done, total: epochs.append(done))
+    second = shared_classifier(dataset, "quick", cache=tmp_path, progress=lambda share, text: epochs.append(share))
     assert len(epochs) == trained
     assert all(np.array_equal(a, b) for a, b in zip(first.layers, second.layers))
 

@@ -28,7 +28,7 @@ from synafa.evaluation.episodes import (
 from synafa.evaluation.protocols import Classifier, Policy
 
 Rows = np.ndarray | Literal["train", "validation", "test"]
-Proposer = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+Proposer = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 def run_policy(
@@ -139,7 +139,7 @@ class _Run:
             active = self._still_going(active, mask, remaining, costs, ending)
             if not len(active):
                 break
-            choice, reason = self._ask(values[active], mask[active], remaining[active])
+            choice, reason = self._ask(rows[active], values[active], mask[active], remaining[active])
             stopped = choice < 0
             ending[active[stopped]] = STOP
             too_dear = ~stopped & (costs[choice] > remaining[active] + TOLERANCE)
@@ -183,10 +183,12 @@ class _Run:
         ending[short[cheapest_hidden(mask[short], costs) > remaining[short] + TOLERANCE]] = SPENT
         return active[ending[active] < 0]
 
-    def _ask(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _ask(
+        self, rows: np.ndarray, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """The choice and reason of each row, the fallback in place where the harness is forced."""
         known = mask.copy()  # the policy may scribble on what it is handed
-        choice, reason = self.propose(values, mask, remaining)
+        choice, reason = self.propose(rows, values, mask, remaining)
         n, n_features = known.shape
         if choice.shape != (n,) or choice.dtype.kind not in "iu":
             raise SynafaError(
@@ -218,20 +220,23 @@ class _Run:
 
 
 def _proposer(policy: Policy) -> tuple[Proposer, tuple[str, ...]]:
+    """The policy as (rows, values, mask, remaining) -> (feature, reason), and the names of its reasons."""
     with_reason = getattr(policy, "propose_with_reason", None)
-    if with_reason is not None:
+    for_rows = getattr(policy, "propose_for_rows", None)  # a policy that is random per row must know which row it is
 
-        def reasoned(values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def propose(
+        rows: np.ndarray, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        if with_reason is not None:
             choice, reason = with_reason(values, mask, remaining)
             return np.asarray(choice), np.asarray(reason)
-
-        return reasoned, tuple(policy.reason_names)  # type: ignore[attr-defined]
-
-    def plain(values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        choice = np.asarray(policy.propose(values, mask, remaining))
+        if for_rows is not None:
+            choice = np.asarray(for_rows(rows, values, mask, remaining))
+        else:
+            choice = np.asarray(policy.propose(values, mask, remaining))
         return choice, np.zeros(choice.shape, dtype=np.int8)
 
-    return plain, ("policy",)
+    return propose, tuple(policy.reason_names) if with_reason is not None else ("policy",)  # type: ignore[attr-defined]
 
 
 def _scatter(n: int, where: np.ndarray, what: np.ndarray, fill: float, dtype: type) -> np.ndarray:

@@ -13,7 +13,7 @@ class Policy(Protocol):
 
     Optional attributes: `name`; `uses_remaining` (False promises that `remaining` is not looked at, so that one run at
     the largest budget serves the smaller ones); `propose_with_reason` returning (feature, reason int8) with
-    `reason_names`.
+    `reason_names`; `propose_for_rows(rows, values, mask, remaining)`, which also gets the dataset's row numbers.
     """
 
     def propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> np.ndarray:

@@ -69,7 +69,7 @@ class MaskedMLP:
         progress: Progress | None = None,
         profile: str = "paper",
     ) -> MaskedMLP:
-        """Train on the dataset's training rows; `progress(done, total)` is called after every epoch."""
+        """Train on the dataset's training rows; `progress(share, text)` is called after every epoch."""
         config = config_for(dataset, profile) if config is None else config
         layers, losses = train(dataset, config, seed, progress)
         return cls(tuple(layers), config, seed, dataset.key, profile, tuple(losses))

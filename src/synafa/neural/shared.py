@@ -32,7 +32,7 @@ def shared_classifier(
     ----------
     profile : "paper" (published epochs), "standard" (the same but for MiniBooNE) or "quick" (tests)
     cache : folder of trained classifiers; None means the folder `classifiers` in the user's cache
-    progress : called as `progress(done, total)` after every epoch; not called when nothing is trained
+    progress : called as `progress(share, text)` after every epoch; not called when nothing is trained
 
     The instances of a synthetic sweep share the classifier of instance 0, as in the study.
     """

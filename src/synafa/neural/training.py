@@ -20,7 +20,8 @@ try:
 except ImportError as error:  # pragma: no cover - depends on the installation
     raise MissingExtraError("torch", "neural") from error
 
-Progress = Callable[[int, int], None]
+Progress = Callable[[float, str], None]
+"""Called with the share of the work done, 0 to 1, and a short text."""
 _LEVELS = 1 << 16  # random bits per entry: 16 give hiding probabilities to 1.5e-5 and cost half of a float32
 
 
@@ -167,7 +168,7 @@ def _train(
         if losses[-1] == min(losses) and losses.index(losses[-1]) == epoch:  # a tie keeps the earlier epoch
             best.copy_(flat)
         if progress is not None:
-            progress(epoch + 1, config.epochs)
+            progress((epoch + 1) / config.epochs, f"classifier: epoch {epoch + 1} of {config.epochs}")
     return [part.numpy().copy() for part in split_flat(best, shapes)], losses
 
 
