@@ -89,3 +89,47 @@ class Headline:
     text: str
     held: bool | None = None
     rank: int = 5
+
+
+def table_header(table: ReportTable | PlainTable) -> list[str]:
+    """Column names as the report shows them."""
+    if isinstance(table, PlainTable):
+        return list(table.columns)
+    return [*table.columns, "paper", "here", "95 % interval", "verdict", "note"]
+
+
+def table_cells(table: ReportTable | PlainTable) -> list[list[str]]:
+    """The table's cells as text."""
+    if isinstance(table, PlainTable):
+        return [[_text(cell, table.digits) for cell in row] for row in table.rows]
+    return [_row_cells(row) for row in table.rows]
+
+
+def _row_cells(row: ReportRow) -> list[str]:
+    digits, signed = _format_of(row)
+    star = "*" if row.significant else ""
+    interval = ""
+    if row.low is not None and row.high is not None:
+        interval = f"[{_number(row.low, digits, signed)}, {_number(row.high, digits, signed)}]"
+    here = "" if row.here is None else _number(row.here, digits, signed) + star
+    verdict = row.verdict.value if row.verdict is not None else ""
+    return [*row.labels, row.paper.text if row.paper else "", here, interval, verdict, row.note]
+
+
+def _format_of(row: ReportRow) -> tuple[int, bool]:
+    """Decimals and whether to show a plus, as the paper prints its value."""
+    printed = row.paper.text if row.paper is not None and row.paper.value is not None else None
+    signed = printed.startswith(("+", "-")) if printed is not None else row.significant is not None
+    if row.digits is not None:
+        return row.digits, signed
+    return (row.paper.decimals if printed is not None and row.paper is not None else 3), signed
+
+
+def _number(value: float, digits: int, signed: bool) -> str:
+    return f"{value:+.{digits}f}" if signed else f"{value:.{digits}f}"
+
+
+def _text(cell: Any, digits: int) -> str:
+    if cell is None:
+        return ""
+    return f"{cell:.{digits}f}" if isinstance(cell, float) else str(cell)
