@@ -144,9 +144,10 @@ def _path(
     """The file of this training; None when the classifier cannot be told from another one."""
     fitted_to: str | None = None
     if entry.needs_classifier:
-        if not hasattr(classifier, "layers"):
+        layers = classifier_layers(classifier)
+        if layers is None:
             return None
-        fitted_to = _layers_hash(classifier.layers())
+        fitted_to = _layers_hash(layers)
     key = {
         "method": entry.where,
         "version": entry.cls().version,
@@ -161,9 +162,15 @@ def _path(
     return _folder(cache) / f"{entry.name}-{content_hash(key)}.safetensors"
 
 
-def _layers_hash(layers: Any) -> str:
+def classifier_layers(classifier: Any) -> tuple[np.ndarray, ...] | None:
+    """The weights of a classifier that offers them as `layers` (w1, b1, w2, b2, ...; weights (out, in)), else None."""
+    layers = getattr(classifier, "layers", None)
+    return None if layers is None or callable(layers) else tuple(np.asarray(layer) for layer in layers)
+
+
+def _layers_hash(layers: tuple[np.ndarray, ...]) -> str:
     digest = hashlib.sha256()
-    for weight, bias in layers:
-        digest.update(np.ascontiguousarray(weight).tobytes())
-        digest.update(np.ascontiguousarray(bias).tobytes())
+    for layer in layers:
+        digest.update(str((layer.dtype.str, layer.shape)).encode())
+        digest.update(np.ascontiguousarray(layer).tobytes())
     return digest.hexdigest()[:20]
