@@ -160,9 +160,10 @@ class Evaluation:
     ) -> pl.DataFrame:
         """Paired differences, `policy` minus each of the others (`against`), on the same rows.
 
-        Columns `<metric>`, `<metric>_against`, `<metric>_difference`, `_low`, `_high`, `_pvalue` (95 % percentile intervals of
-        the paired bootstrap) for accuracy, balanced accuracy and AUROC; and, for two classes, `matched_...`: the accuracy
-        difference with both thresholds set on the validation rows to the validation rows' positive rate.
+        Columns `<metric>`, `<metric>_against`, `<metric>_difference`, `_low`, `_high`, `_pvalue` (95 % percentile
+        intervals of the paired bootstrap) for accuracy, balanced accuracy and AUROC; and, for two classes,
+        `matched_...`: the accuracy difference with both thresholds set on the validation rows to the validation rows'
+        positive rate.
         """
         if policy not in self.policies:
             raise SynafaError(f"`policy` must be one of {', '.join(self.policies)}, got: {policy!r}.")

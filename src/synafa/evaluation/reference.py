@@ -1,8 +1,8 @@
 """Reference policies for every comparison: random, two static rankings, and everything at once.
 
 `static-single` acquires by decreasing I(X_j;Y). `static-pair` keeps SynAFA's decision rule, pair proposals included,
-but scores with population averages, I(Y;X_j|X_k) = pair[j,k] - single[k], in place of cond[j,k,x_k]: it does not see the
-values, so that every row acquires in the same order. None of them stops.
+but scores with population averages, I(Y;X_j|X_k) = pair[j,k] - single[k], in place of cond[j,k,x_k]: it does not see
+the values, so that every row acquires in the same order. None of them stops.
 """
 
 from __future__ import annotations
@@ -82,9 +82,9 @@ def static_pair(
 ) -> StaticPolicy:
     """SynAFA's decision rule on population averages: the paper's static-pairwise ablation.
 
-    With S acquired, a hidden j scores max(single[j], max over k in S of pair[j,k] - single[k]) - cost_weight * costs[j];
-    a pair of hidden features scores pair[j,k] - cost_weight * (costs[j] + costs[k]) and replaces the best single only if
-    strictly larger; its member with the larger `single` is acquired. Where nothing scores above 0 the rest follow by
+    With S acquired, a hidden j scores max(single[j], max over k in S of pair[j,k] - single[k]) - cost_weight * costs[j]
+    and a pair of hidden features pair[j,k] - cost_weight * (costs[j] + costs[k]). A pair replaces the best single only
+    if strictly larger; its member with the larger `single` is acquired. Where nothing scores above 0 the rest follow by
     index, as the harness's fallback would have it.
     """
     single, pair = np.asarray(single, dtype=np.float64), np.asarray(pair, dtype=np.float64)

@@ -1,0 +1,175 @@
+"""`synafa evaluate`: policies on one of the study's datasets, under hard budgets, with the shared classifier.
+
+Prints every policy's accuracy, balanced accuracy and AUROC, and the paired differences between the first policy and the
+others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from synafa.cli.common import AsJson, check_output, console, parse_values, print_json, split_names
+from synafa.errors import SynafaError
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.table import Table
+
+Progress = Callable[[float, str], None]
+
+
+class Profile(StrEnum):
+    paper = "paper"
+    standard = "standard"
+    quick = "quick"
+
+
+def evaluate(
+    dataset: Annotated[
+        str, typer.Option("--dataset", "-d", help="A name from `synafa data list`.", show_default=False)
+    ],
+    policies: Annotated[
+        str, typer.Option("--policies", "-p", help="Names with commas; the first is compared with each of the others.")
+    ] = "synafa,synafa-no-pairs,random,static-single",
+    budgets: Annotated[str | None, typer.Option(help="Hard budgets with commas; the study's own if left out.")] = None,
+    instance: Annotated[int, typer.Option(help="Seed of the split, and of a generated dataset.")] = 0,
+    parameter: Annotated[
+        list[str] | None, typer.Option("--parameter", help="Of a generated dataset, e.g. alpha=0.5.")
+    ] = None,
+    profile: Annotated[Profile, typer.Option(help="How long networks are trained.")] = Profile.standard,
+    seed: Annotated[int, typer.Option(help="Seed of the networks and of random acquisition.")] = 0,
+    early_stop: Annotated[
+        bool, typer.Option("--early-stop", help="Let a policy's stop stand (the uncorrected harness).")
+    ] = False,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the table to this Parquet file.")] = None,
+    differences: Annotated[Path | None, typer.Option(help="Write the paired differences to this Parquet file.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure policies on a dataset under hard budgets.
+
+    Example: `synafa evaluate --dataset physionet --policies synafa,random,static-single --budgets 5,10`
+    """
+    from synafa.evaluation import Evaluation
+    from synafa.evaluation.policies import build_policies, check_policy_names
+
+    names = check_policy_names(split_names([policies]))
+    for path in (output, differences):
+        if path is not None:
+            check_output(path, (".parquet",))
+    wanted = _budgets(budgets)
+    data = _load(dataset, instance, parameter)
+    chosen = wanted or data.budgets
+    with _progress(quiet=as_json) as progress:
+        from synafa.neural import shared_classifier
+
+        classifier = shared_classifier(data, profile.value, seed=seed, progress=progress)
+        built = build_policies(names, data, chosen, classifier, profile.value, seed, progress)
+        run = Evaluation(built, data, classifier, chosen, not early_stop, profile.value, progress)
+        table = run.table(output=output)
+        paired = run.compare(names[0], output=differences) if len(names) > 1 else None
+    if as_json:
+        print_json({"policies": table.to_dicts(), "differences": [] if paired is None else paired.to_dicts()})
+        return
+    out = console()
+    out.print(
+        f"[bold]{data.key}[/], {len(data.test):,} test rows, {data.n_features} features, profile {profile.value}\n"
+    )
+    out.print(_policies_table(table))
+    if paired is not None:
+        out.print(
+            f"\n[bold]{names[0]}[/] minus the others in percentage points, 95 % paired bootstrap intervals (* excludes 0)\n"
+        )
+        out.print(_differences_table(paired))
+
+
+def _budgets(text: str | None) -> tuple[float, ...]:
+    try:
+        return tuple(float(word) for word in split_names([text] if text else []))
+    except ValueError:
+        raise SynafaError(f"--budgets must be numbers with commas, got: {text!r}.") from None
+
+
+def _load(name: str, instance: int, words: list[str] | None) -> Any:
+    from synafa.datasets import load
+
+    parameters: dict[str, float] = {}
+    for key, value in parse_values(words).items():
+        try:
+            parameters[key] = float(value)
+        except ValueError:
+            raise SynafaError(f"The parameter {key!r} must be a number, got: {value!r}.") from None
+    return load(name, instance=instance, **parameters)
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Progress | None]:
+    """A progress bar on standard error, gone when the work is done."""
+    if quiet:
+        yield None
+        return
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Bar(*columns, console=console(error=True), transient=True) as bar:
+        task = bar.add_task("starting", total=1.0)
+        yield lambda share, text: bar.update(task, completed=share, description=text)
+
+
+def _policies_table(table: pl.DataFrame) -> Table:
+    shown = _table("policy", "budget", "accuracy", "balanced", "AUROC", "cost", "sets", "fallback")
+    last = None
+    for row in table.iter_rows(named=True):
+        shown.add_row(
+            row["policy"] if row["policy"] != last else "",
+            f"{row['budget']:g}",
+            f"{row['accuracy']:.4f}",
+            f"{row['balanced_accuracy']:.4f}",
+            f"{row['auroc']:.4f}",
+            f"{row['mean_cost']:.2f}",
+            f"{row['distinct_sets']:,}",
+            f"{row['fallback_share']:.1%}",
+        )
+        last = row["policy"]
+    return shown
+
+
+def _differences_table(paired: pl.DataFrame) -> Table:
+    shown = _table("against", "budget", "accuracy", "balanced", "AUROC", "threshold-matched")
+    last = None
+    for row in paired.iter_rows(named=True):
+        shown.add_row(
+            row["against"] if row["against"] != last else "",
+            f"{row['budget']:g}",
+            _points(row, "accuracy", interval=True),
+            _points(row, "balanced_accuracy"),
+            _points(row, "auroc"),
+            _points(row, "matched", interval=True),
+        )
+        last = row["against"]
+    return shown
+
+
+def _points(row: dict[str, Any], metric: str, interval: bool = False) -> str:
+    """A difference in percentage points, starred where its interval excludes 0."""
+    difference, low, high = (row.get(f"{metric}_{part}") for part in ("difference", "low", "high"))
+    if difference is None:
+        return ""
+    starred = low is not None and high is not None and (low > 0 or high < 0)
+    shown = f"{100 * difference:+.1f}{'*' if starred else ' '}"
+    return shown if not interval else rf"{shown} \[{100 * low:+.1f}, {100 * high:+.1f}]"
+
+
+def _table(*titles: str) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
+    for position, title in enumerate(titles):
+        table.add_column(title, justify="left" if position == 0 else "right", no_wrap=True)
+    return table
