@@ -94,7 +94,7 @@ def to_svg(graph: DecisionGraph, title: str = "Which measurement next?", max_nod
     leaving: dict[Any, list[Arrow]] = {node.id: [] for node in drawing.nodes}
     for arrow in drawing.arrows:
         leaving[arrow.source].append(arrow)
-    reasons = {node.id: wrap(node.reason, 35, 4) for node in drawing.nodes}
+    reasons = {node.id: wrap(node.reason[:1].upper() + node.reason[1:], 35, 4) for node in drawing.nodes}
     height = {
         node.id: max(64.0 + _LINE * len(reasons[node.id]), _PORT * len(leaving[node.id])) for node in drawing.nodes
     }
@@ -108,7 +108,7 @@ def to_svg(graph: DecisionGraph, title: str = "Which measurement next?", max_nod
     parts = [_style(), _heading(graph, drawing, title, width)]
     for c, depth in enumerate(depths):
         x = _MARGIN + c * (_WIDTH + _GAP_X)
-        parts.append(f'<text class="step" x="{x}" y="{_HEAD - 14}">{_step(depth)}</text>')
+        parts.append(f'<text class="step" x="{x}" y="{_HEAD - 14}">{_step(graph, depth)}</text>')
     for arrows in leaving.values():
         arrows.sort(key=lambda arrow: centre[arrow.target])
         for i, arrow in enumerate(arrows):
@@ -118,6 +118,9 @@ def to_svg(graph: DecisionGraph, title: str = "Which measurement next?", max_nod
     for node in drawing.nodes:
         y = _HEAD + centre[node.id] - height[node.id] / 2
         parts.append(_box(graph, node, reasons[node.id], left[node.id], y, height[node.id]))
+        hidden = node.count - sum(arrow.count for arrow in leaving[node.id])
+        if node.feature and hidden:
+            parts.append(_rest(hidden, left[node.id] + _WIDTH, y + height[node.id], not leaving[node.id]))
     for i, line in enumerate(foot):
         parts.append(f'<text class="cut" x="{_MARGIN}" y="{bottom + 14 + 16 * i:.0f}">{escape(line)}</text>')
     whole = bottom + 16 * len(foot) + 14
@@ -255,6 +258,12 @@ def _arrow(arrow: Arrow, start: tuple[float, float], end: tuple[float, float], t
     )
 
 
+def _rest(hidden: int, right: float, bottom: float, all_of_them: bool) -> str:
+    """Under a box: how many of its cases go on to states that are not drawn."""
+    words = f"{hidden:,} go on, not shown" if all_of_them else f"{hidden:,} more go on, not shown"
+    return f'<text class="rest" x="{right - 2:.1f}" y="{bottom + 13:.1f}">{words}</text>'
+
+
 def _heading(graph: DecisionGraph, drawing: Drawing, title: str, width: float) -> str:
     rows = max((node.count for node in drawing.nodes), default=0)
     parts = [
@@ -288,6 +297,7 @@ def _style() -> str:
         ".synafa-graph .name{font-size:15px;font-weight:650}"
         ".synafa-graph .reach{font-size:11px;font-weight:600;text-anchor:end}"
         ".synafa-graph .why{font-size:11.5px;fill:#4a5665}.synafa-graph .small{font-size:11px;fill:#4a5665}"
+        ".synafa-graph .rest{font-size:11px;font-style:italic;fill:#4a5665;text-anchor:end}"
         ".synafa-graph .edge path{fill:none;stroke:#b9c6d3;stroke-linecap:butt}"
         ".synafa-graph .result{font-size:12.5px;font-weight:600;paint-order:stroke;stroke:#fff;stroke-width:3px}"
         ".synafa-graph .n{font-size:11px;fill:#4a5665;paint-order:stroke;stroke:#fff;stroke-width:3px}</style>"
@@ -300,7 +310,12 @@ def cut_sentences(graph: DecisionGraph) -> tuple[str, ...]:
     return ((cut,) if cut else ()) if isinstance(cut, str) else tuple(str(sentence) for sentence in cut or ())
 
 
-def _step(depth: int) -> str:
+def _step(graph: DecisionGraph, depth: int) -> str:
+    """What happens in a column; a first box that is no feature stands for what is known before any measurement."""
+    if any(node.depth == 0 and node.feature and node.feature not in graph.feature_names for node in graph.nodes):
+        if depth == 0:
+            return "at the start"
+        depth -= 1
     return f"{_STEPS[depth]} measurement" if depth < len(_STEPS) else f"measurement {depth + 1}"
 
 

@@ -131,7 +131,7 @@ def curve_plot(curves: Sequence[Curve], xlabel: str, ylabel: str, title: str) ->
 
 def bar_plot(names: Sequence[str], parts: Sequence[tuple[str, Sequence[float]]], xlabel: str, title: str) -> str:
     """Stacked horizontal bars, the first name on top, as inline SVG."""
-    figure = new_figure(6.4, 1.1 + 0.36 * len(names))
+    figure = new_figure(6.8, 1.4 + 0.34 * len(names))
     axes = figure.subplots()
     start = np.zeros(len(names))
     for i, (label, values) in enumerate(parts):
@@ -142,7 +142,7 @@ def bar_plot(names: Sequence[str], parts: Sequence[tuple[str, Sequence[float]]],
     axes.set_xlabel(xlabel)
     axes.set_title(title, loc="left", fontsize=11)
     _plain_axes(axes)
-    axes.legend(frameon=False, fontsize=9, loc="lower right")
+    figure.legend(frameon=False, fontsize=9, loc="outside lower center", ncols=len(parts))
     return figure_svg(figure, title)
 
 
@@ -153,7 +153,7 @@ def _plain_axes(axes: object) -> None:
 
 
 def _cell(text: str) -> str:
-    number = re.fullmatch(r"[-+]?[\d,]*\.?\d+( ?%)?( [\[(±].*)?", text) is not None
+    number = re.fullmatch(r"[-+]?[\d,]*\.?\d+( ?%)?( ?[\[(±].*)?", text) is not None
     return f"<td class='number'>{escape(text)}</td>" if number else f"<td>{escape(text)}</td>"
 
 
@@ -180,13 +180,15 @@ th,td{padding:.3em .8em .3em 0;text-align:left;vertical-align:top;border-bottom:
 th{font-weight:600;color:#4a5665}
 td.number{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 blockquote{margin:.6em 0;padding:.5em 1em;border-left:4px solid #C9543B;background:#f7f9fb}
+.zoom{width:min(94vw,1500px);margin-left:50%;transform:translateX(-50%)}
+.wide .zoom{width:auto;margin-left:0;transform:none}
 .buttons{position:sticky;top:0;padding:.3em 0;background:#fff;z-index:1}
 .buttons button{font:inherit;font-size:.85em;margin-right:.4em;padding:.2em .8em;border:1px solid #8fa1b3;
 border-radius:6px;background:#fff;cursor:pointer}
 .pane{overflow:auto;max-height:85vh;border:1px solid #dde3e9;border-radius:6px}
 details{margin-top:1em}
 summary{cursor:pointer}
-@media print{@page{size:A4 landscape;margin:10mm}.buttons{display:none}
+@media print{.zoom{width:auto;margin-left:0;transform:none}@page{size:A4 landscape;margin:10mm}.buttons{display:none}
 .pane{overflow:visible;max-height:none;border:0}.pane svg{width:100%!important;height:auto!important}
 section{break-inside:avoid}main{max-width:none;padding:0}}
 """

@@ -69,7 +69,14 @@ def fit(
         pair_branch=pair_branch,
         affordability=affordability,
         n_bins=bins,
-    ).fit(features, labels, known=split_names(known, names), unavailable=split_names(unavailable, names))
+    )
+    policy.fit(
+        features,
+        labels,
+        known=split_names(known, names),
+        unavailable=split_names(unavailable, names),
+        target=target,
+    )
     policy.save(output)
     rule = policy.rule_
     strongest = sorted(zip(rule.feature_names, rule.single), key=lambda item: -item[1])[:5]
