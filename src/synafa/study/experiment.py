@@ -13,6 +13,7 @@ from importlib import import_module
 from types import ModuleType
 
 from synafa.errors import SynafaError
+from synafa.study.figures_common import house_style
 from synafa.study.registry import EXPERIMENTS
 from synafa.study.results import Results
 from synafa.study.settings import Settings
@@ -54,7 +55,10 @@ class Experiment:
         return list(self.module.tables(results))
 
     def figures(self, results: Results) -> list[Figure]:
-        return list(self.module.figures(results)) if hasattr(self.module, "figures") else []
+        if not hasattr(self.module, "figures"):
+            return []
+        with house_style():
+            return list(self.module.figures(results))
 
     def headline(self, results: Results) -> list[Headline]:
         said = self.module.headline(results) if hasattr(self.module, "headline") else []

@@ -92,7 +92,7 @@ class Report:
         unfinished = [section.name for section in self.sections if not section.results.complete]
         if missing or unfinished:
             where = f" (unfinished: {', '.join(unfinished)})" if unfinished else ""
-            lines.append(Headline(f"{missing} of the paper's numbers have no counterpart here yet{where}."))
+            lines.append(Headline(f"Not run here: {missing} of the paper's numbers{where}."))
         said = sorted((line for section in self.sections for line in section.headlines), key=lambda line: line.rank)
         return [*lines, *said][:_LINES]
 

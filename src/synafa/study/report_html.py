@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from synafa.study.report import Report, Section, environment
 from synafa.study.report_markdown import verdict_words
-from synafa.study.tables import Figure, Headline, PlainTable, ReportTable, table_cells, table_header
+from synafa.study.tables import Figure, Headline, PlainTable, ReportTable, shown_columns, table_cells, table_header
 from synafa.study.verdict import RULE, Verdict
 
 _LONG = 40  # a table with more rows starts folded
@@ -138,7 +138,7 @@ def _table(table: ReportTable | PlainTable, section: Section, report: Report) ->
             f"Beside the paper's {escape(table.label)}, profile {escape(report.profile)}: "
             f"{escape(verdict_words(counts) or 'the paper prints no value')}."
         )
-        grid = f"<table><thead>{_head(header, len(table.columns))}</thead><tbody>{_judged_rows(table)}</tbody></table>"
+        grid = f"<table><thead>{_head([header[i] for i in shown_columns(table)], len(table.columns))}</thead><tbody>{_judged_rows(table)}</tbody></table>"
     grid = f'<div class="scroll">{grid}</div>'
     if len(cells) > _LONG:
         grid = f"<details><summary>{len(cells)} rows</summary>{grid}</details>"
@@ -149,17 +149,25 @@ def _table(table: ReportTable | PlainTable, section: Section, report: Report) ->
 
 
 def _judged_rows(table: ReportTable) -> str:
+    words, shown = len(table.columns), shown_columns(table)
     rows = []
     for row, cells in zip(table.rows, table_cells(table)):
-        *labels, paper, here, interval, verdict, note = cells
-        words = "".join(f"<td>{escape(label)}</td>" for label in labels)
-        numbers = "".join(f'<td class="number">{escape(cell)}</td>' for cell in (paper, here, interval))
-        pill = ""
-        if row.verdict is not None:
-            kind, mark = _MARKS[row.verdict]
-            pill = f'<span class="verdict {kind}">{mark} {escape(verdict)}</span>'
-        rows.append(f'<tr>{words}{numbers}<td>{pill}</td><td class="note">{escape(note)}</td></tr>')
+        marked = [_cell(i, cell, words, row.verdict) for i, cell in enumerate(cells) if i in shown]
+        rows.append(f"<tr>{''.join(marked)}</tr>")
     return "".join(rows)
+
+
+def _cell(index: int, text: str, words: int, verdict: Verdict | None) -> str:
+    """One cell of a compared row: labels, then paper, here and interval, then verdict, then note."""
+    place = index - words
+    if place < 0:
+        return f"<td>{escape(text)}</td>"
+    if place < 3:
+        return f'<td class="number">{escape(text)}</td>'
+    if place == 3 and verdict is not None:
+        kind, mark = _MARKS[verdict]
+        return f'<td><span class="verdict {kind}">{mark} {escape(text)}</span></td>'
+    return f'<td class="note">{escape(text)}</td>'
 
 
 def _head(names: list[str], words: int) -> str:

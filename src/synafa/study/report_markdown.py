@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from synafa.study.report import Report, Section, environment
-from synafa.study.tables import Headline, PlainTable, ReportTable, table_cells, table_header
+from synafa.study.tables import Headline, PlainTable, ReportTable, shown_columns, table_cells, table_header
 from synafa.study.verdict import RULE, Verdict
 
 
@@ -65,6 +65,12 @@ def _section(section: Section, report: Report) -> list[str]:
     if failures:
         blocks += ["Failed units:", "\n".join(failures)]
     return blocks
+
+
+def _table(table: ReportTable | PlainTable) -> str:
+    shown = shown_columns(table)
+    header = table_header(table)
+    return _grid([header[i] for i in shown], [[row[i] for i in shown] for row in table_cells(table)])
 
 
 def _progress(section: Section) -> str:

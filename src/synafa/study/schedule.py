@@ -49,7 +49,7 @@ class Schedule:
 
     def ready(self) -> list[Unit]:
         """Units that can start now, in the order in which they should."""
-        waiting = (unit for key, unit in self.units.items() if key in self._open and key not in self.running)
+        waiting = (self.units[key] for key in self._open - self.running.keys())
         able = [unit for unit in waiting if all(need.key in self.done for need in unit.needs)]
         return sorted(able, key=lambda unit: (-self.rank[unit.key], unit.key))
 
@@ -80,8 +80,11 @@ class Schedule:
         self._stop(unit)
         self.failed.add(unit.key)
         self.summary.failed[unit.label] = error
+        still_open = self._open
+        lost = self.failed | self.blocked
         for key, other in self.units.items():  # needs come before dependents, so one pass is enough
-            if key in self._open and any(need.key in self.failed | self.blocked for need in other.needs):
+            if key in still_open and any(need.key in lost for need in other.needs):
+                lost.add(key)
                 self.blocked.add(key)
                 self.summary.blocked.append(other.label)
 

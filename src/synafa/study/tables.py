@@ -91,6 +91,15 @@ class Headline:
     rank: int = 5
 
 
+_OPTIONAL = {"95 % interval", "note"}  # columns that are left out where no row has anything in them
+
+
+def shown_columns(table: ReportTable | PlainTable) -> list[int]:
+    """Which columns of `table_header` are worth showing."""
+    header, cells = table_header(table), table_cells(table)
+    return [i for i, name in enumerate(header) if name not in _OPTIONAL or any(row[i] for row in cells)]
+
+
 def table_header(table: ReportTable | PlainTable) -> list[str]:
     """Column names as the report shows them."""
     if isinstance(table, PlainTable):
