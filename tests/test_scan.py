@@ -224,3 +224,20 @@ def test_physionet_gcs_pao2_replicates_in_the_other_half(data_dir):
     replicated = result.confirmation.filter((pl.col("tail") == "synergy") & pl.col("replicated"))
     assert ("GCS", "PaO2") in replicated.select("a", "b").rows()
     assert 0.5 < result.share("synergy") < 0.9  # the paper: 36 of 51, 70.6 %, for a split it does not name
+
+
+def test_a_scan_of_complete_rows_has_the_atoms_of_the_information_tables():
+    from synafa.codes import Discretizer
+    from synafa.information import InformationTables
+
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(700, 5)), rng.integers(0, 2, 700)
+    tables = InformationTables.from_codes(Discretizer(n_bins=2).fit_transform(X), y)
+    atoms = tables.pid()
+    for row in scan(X, y).table.iter_rows(named=True):
+        j, k = int(row["a"][1:]), int(row["b"][1:])
+        assert row["joint"] == pytest.approx(tables.pair[j, k], abs=1e-12)
+        assert row["redundant"] == pytest.approx(atoms.redundant[j, k], abs=1e-12)
+        assert row["unique_a"] == pytest.approx(atoms.unique[j, k], abs=1e-12)
+        assert row["unique_b"] == pytest.approx(atoms.unique[k, j], abs=1e-12)
+        assert row["synergy"] == pytest.approx(atoms.synergy[j, k], abs=1e-12)

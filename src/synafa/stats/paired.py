@@ -190,11 +190,13 @@ def _auroc(
     first: NDArray[Any], second: NDArray[Any], label: NDArray[np.int64], n_resamples: int, rng: np.random.Generator
 ) -> tuple[float, NDArray[np.float64]]:
     """Observed and resampled AUROC differences; each score is sorted once, resamples only reweight the rows."""
-    n = label.size
+    from synafa.stats.paired_kernels import weighted_auroc
+
+    n, positive = label.size, label == 1
     sides = [_sorted_once(score) for score in (first, second)]
 
     def difference(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        values = [_weighted_auroc(weights[:, order], label[order], starts) for order, starts in sides]
+        values = [weighted_auroc(weights, order, last_of_tie, positive) for order, last_of_tie in sides]
         return values[0] - values[1]
 
     observed = float(difference(np.ones((1, n)))[0])
@@ -205,20 +207,8 @@ def _auroc(
     return observed, replicates
 
 
-def _sorted_once(score: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The ascending order of the scores and where each run of tied scores starts."""
+def _sorted_once(score: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The ascending order of the scores, and where in it each run of tied scores ends."""
     order = np.argsort(score, kind="stable")
     ranked = score[order]
-    return order, np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
-
-
-def _weighted_auroc(
-    weights: NDArray[np.float64], label: NDArray[np.int64], starts: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """P(score of a positive > score of a negative) + half the ties, for each row of weights (columns sorted)."""
-    positive = np.add.reduceat(weights * label, starts, axis=1)
-    negative = np.add.reduceat(weights * (1 - label), starts, axis=1)
-    below = np.cumsum(negative, axis=1) - negative
-    pairs = positive.sum(axis=1) * negative.sum(axis=1)
-    ranked = np.sum(positive * (below + 0.5 * negative), axis=1)
-    return np.where(pairs > 0, ranked / np.maximum(pairs, 1.0), np.nan)
+    return order, np.r_[ranked[1:] != ranked[:-1], True]

@@ -132,8 +132,10 @@ def pair_atoms(table: NDArray[np.int64]) -> tuple[float, float, float, float, fl
     p_y = table.sum(axis=(0, 1)) / table.sum()
     single_a, single_b, joint = float(p_y @ specific_a), float(p_y @ specific_b), float(p_y @ specific_ab)
     redundant = float(p_y @ np.minimum(specific_a, specific_b))
-    synergy = joint - single_a - single_b + redundant
-    return single_a, single_b, joint, redundant, single_a - redundant, single_b - redundant, synergy
+    # none of the atoms is negative; rounding below zero is cut off
+    rest = (single_a - redundant, single_b - redundant, joint - single_a - single_b + redundant)
+    unique_a, unique_b, synergy = (max(0.0, atom) for atom in rest)
+    return single_a, single_b, joint, redundant, unique_a, unique_b, synergy
 
 
 def _specific_information(counts: NDArray[np.int64]) -> NDArray[np.float64]:
