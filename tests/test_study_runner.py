@@ -188,6 +188,7 @@ def test_killing_the_study_at_any_moment_loses_and_repeats_no_finished_unit(sett
     assert summary.complete
     for key, stamp in before.items():
         assert (settings.results / "toy" / f"{key}.json").stat().st_mtime_ns == stamp
+    store.sweep(toy.units(settings), older_than=0)
     assert not list((settings.results / "toy").glob(".*.tmp"))
 
 

@@ -88,6 +88,7 @@ def status(
         )
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(title=f"Study, profile {settings.profile}", title_justify="left")
@@ -102,7 +103,7 @@ def status(
     console.print(table)
     for line in lines:
         for error in line.errors:
-            console.print(f"[red]failed[/red] {error}", highlight=False)
+            console.print(f"[red]failed[/red] {escape(error)}", highlight=False)
     typer.echo(f"Results: {settings.results}")
 
 

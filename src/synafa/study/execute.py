@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 import time
 import traceback
 from collections.abc import Mapping, Sequence
@@ -50,6 +51,7 @@ def execute(unit: Unit) -> Outcome:
         "started": started.isoformat(timespec="seconds"),
         "seconds": round(time.perf_counter() - clock, 3),
         "cores": os.cpu_count(),
+        "peak_mib": peak_mib(),
         "machine": platform.machine(),
         "versions": package_versions(),
     }
@@ -59,6 +61,16 @@ def execute(unit: Unit) -> Outcome:
 def execute_stored(stored: Mapping[str, Any]) -> Outcome:
     """`execute` for a unit that travelled as JSON."""
     return execute(Unit.from_dict(stored))
+
+
+def peak_mib() -> int | None:
+    """The most memory this process has held so far, in MiB (None where the system does not tell)."""
+    try:
+        import resource
+    except ModuleNotFoundError:
+        return None
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return int(most / (2**20 if sys.platform == "darwin" else 2**10))
 
 
 def package_versions() -> dict[str, str]:

@@ -66,16 +66,21 @@ class Bar(Silent):
         self.update(schedule)
 
     def finished(self, schedule: Schedule, unit: Unit, status: str, error: str) -> None:
+        from rich.markup import escape  # a label may hold brackets
+
         if status != "done":
-            self.rich.console.print(f"[red]failed[/red] {unit.label}: {error.splitlines()[-1] if error else ''}")
+            words = f"{unit.label}: {error.splitlines()[-1] if error else ''}"
+            self.rich.console.print(f"[red]failed[/red] {escape(words)}", highlight=False)
 
     def update(self, schedule: Schedule) -> None:
+        from rich.markup import escape
+
         troubled = len(schedule.failed) + len(schedule.blocked)
         self.rich.update(
             self.task,
             completed=len(schedule.done),
             left=duration(schedule.seconds_left()),
-            now=" | ".join(schedule.units[key].label for key in list(schedule.running)[:2]),
+            now=escape(" | ".join(schedule.units[key].label for key in list(schedule.running)[:2])),
             trouble=f"[red]{troubled} failed or blocked[/red]" if troubled else "",
         )
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from synafa.files import atomic_path, write_text
 from synafa.study.experiment import Experiment
-from synafa.study.figures_common import svg_bytes
+from synafa.study.figures_common import png_bytes, svg_bytes
 from synafa.study.paper import paper_labels
 from synafa.study.results import Results
 from synafa.study.settings import Settings
@@ -112,7 +112,11 @@ def _listed(parts: Sequence[str]) -> str:
 def build_report(experiments: Sequence[Experiment], settings: Settings) -> Report:
     """Read the results and let every experiment make its tables, figures and sentences."""
     sections = [_section(experiment, settings) for experiment in experiments]
-    drawings = {figure.name: svg_bytes(figure.figure) for section in sections for figure in section.figures}
+    drawings = {
+        figure.name: (png_bytes if figure.raster else svg_bytes)(figure.figure)
+        for section in sections
+        for figure in section.figures
+    }
     return Report(settings, sections, drawings)
 
 
@@ -131,10 +135,10 @@ def write_report(experiments: Sequence[Experiment], settings: Settings, output: 
     from synafa.study.report_markdown import render_markdown
 
     report = build_report(experiments, settings)
-    for name, drawing in report.drawings.items():
-        with atomic_path(output / "figures" / f"{name}.svg") as temporary:
-            temporary.write_bytes(drawing)
     for section in report.sections:
+        for figure in section.figures:
+            with atomic_path(output / "figures" / figure.file) as temporary:
+                temporary.write_bytes(report.drawings[figure.name])
         for table in section.tables:
             write_text(output / "tables" / f"{section.name}--{table.label}.csv", _csv(table, report.profile))
         _export_rows(section, output / "results")
@@ -178,7 +182,8 @@ def _unit_list(report: Report) -> str:
 
 def environment(report: Report) -> dict[str, object]:
     """Which versions, cores and times the results come from."""
-    records = [result.record for section in report.sections for result in section.results.finished]
+    finished = {result.unit.key: result for section in report.sections for result in section.results.finished}
+    records = [result.record for result in finished.values()]
     versions: dict[str, set[str]] = {}
     for record in records:
         for name, number in record.get("versions", {}).items():
@@ -190,6 +195,7 @@ def environment(report: Report) -> dict[str, object]:
         "datasets": list(report.settings.datasets),
         "units": len(records),
         "compute_seconds": round(sum(float(record.get("seconds", 0)) for record in records), 1),
+        "peak_mib_of_a_worker": max((int(record.get("peak_mib") or 0) for record in records), default=0),
         "cores": sorted({int(record["cores"]) for record in records if record.get("cores")}),
         "first_started": started[0] if started else None,
         "last_started": started[-1] if started else None,

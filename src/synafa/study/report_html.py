@@ -114,9 +114,10 @@ def _section(section: Section, report: Report) -> str:
 
 def _figure(figure: Figure, drawing: bytes) -> str:
     data = b64encode(drawing).decode("ascii")
+    kind = "png" if figure.raster else "svg+xml"
     title, caption = escape(figure.title, quote=True), escape(figure.caption)
     return (
-        f'<figure><img alt="{title}" src="data:image/svg+xml;base64,{data}">'
+        f'<figure><img alt="{title}" src="data:image/{kind};base64,{data}">'
         f"<figcaption><b>{title}.</b> {caption}</figcaption></figure>"
     )
 
@@ -138,7 +139,8 @@ def _table(table: ReportTable | PlainTable, section: Section, report: Report) ->
             f"Beside the paper's {escape(table.label)}, profile {escape(report.profile)}: "
             f"{escape(verdict_words(counts) or 'the paper prints no value')}."
         )
-        grid = f"<table><thead>{_head([header[i] for i in shown_columns(table)], len(table.columns))}</thead><tbody>{_judged_rows(table)}</tbody></table>"
+        head = _head([header[i] for i in shown_columns(table)], len(table.columns))
+        grid = f"<table><thead>{head}</thead><tbody>{_judged_rows(table)}</tbody></table>"
     grid = f'<div class="scroll">{grid}</div>'
     if len(cells) > _LONG:
         grid = f"<details><summary>{len(cells)} rows</summary>{grid}</details>"

@@ -53,7 +53,7 @@ def _section(section: Section, report: Report) -> list[str]:
         blocks.append(f"**This experiment could not be reported:** {section.problem}")
     blocks.append("\n".join(f"- {headline_text(line)}" for line in section.headlines))
     for figure in section.figures:
-        blocks += [f"![{figure.title}](figures/{figure.name}.svg)", f"*{figure.title}.* {figure.caption}"]
+        blocks += [f"![{figure.title}](figures/{figure.file})", f"*{figure.title}.* {figure.caption}"]
     for table in section.tables:
         blocks += [
             f"### {table.title}",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -119,10 +120,15 @@ class Store:
             stored["rows"] = outcome.rows
         write_text(path, json.dumps(stored, ensure_ascii=False) + "\n")
 
-    def sweep(self, units: Iterable[Unit]) -> int:
-        """Remove half-written temporary files that killed workers left beside these units; how many there were."""
+    def sweep(self, units: Iterable[Unit], older_than: float = 3600.0) -> int:
+        """Remove temporary files that killed workers left beside these units long ago; how many there were.
+
+        Younger ones may belong to another run that is writing just now.
+        """
         folders = {self.path(unit).parent for unit in units}
-        leftovers = [file for folder in folders if folder.exists() for file in folder.glob(".*.tmp")]
+        before = time.time() - older_than
+        candidates = (file for folder in folders if folder.exists() for file in folder.glob(".*.tmp"))
+        leftovers = [file for file in candidates if file.stat().st_mtime <= before]
         for file in leftovers:
             file.unlink(missing_ok=True)
         return len(leftovers)

@@ -41,6 +41,20 @@ class ReportRow:
     comparable: bool = True
     note: str = ""
 
+    @classmethod
+    def tested(
+        cls,
+        labels: tuple[str, ...],
+        here: float,
+        low: float,
+        high: float,
+        p: float,
+        paper: PaperValue | None,
+        note: str = "",
+    ) -> ReportRow:
+        """A difference with its interval and p-value; significant below 0.05, unadjusted, as in the paper."""
+        return cls(labels, here, paper, low, high, significant=p < 0.05, note=note)
+
     @property
     def verdict(self) -> Verdict | None:
         """The verdict by the stated rule; None without a paper's value."""
@@ -74,12 +88,17 @@ class PlainTable:
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawn figure; `name` becomes the file's name."""
+    """A drawn figure; `name` becomes the file's name. `raster`: too many points for vectors, store as PNG."""
 
     name: str
     title: str
     caption: str
     figure: MatplotlibFigure = field(compare=False)
+    raster: bool = False
+
+    @property
+    def file(self) -> str:
+        return f"{self.name}.{'png' if self.raster else 'svg'}"
 
 
 @dataclass(frozen=True)
