@@ -82,9 +82,7 @@ def evaluate(
     )
     out.print(_policies_table(table))
     if paired is not None:
-        out.print(
-            f"\n[bold]{names[0]}[/] minus the others in percentage points, 95 % paired bootstrap intervals (* excludes 0)\n"
-        )
+        out.print(f"\n[bold]{names[0]}[/] minus the others, in percentage points; 95 % intervals, * without 0\n")
         out.print(_differences_table(paired))
 
 
@@ -163,7 +161,9 @@ def _points(row: dict[str, Any], metric: str, interval: bool = False) -> str:
         return ""
     starred = low is not None and high is not None and (low > 0 or high < 0)
     shown = f"{100 * difference:+.1f}{'*' if starred else ' '}"
-    return shown if not interval else rf"{shown} \[{100 * low:+.1f}, {100 * high:+.1f}]"
+    if not interval or low is None or high is None:
+        return shown
+    return rf"{shown} \[{100 * low:+.1f}, {100 * high:+.1f}]"
 
 
 def _table(*titles: str) -> Table:
