@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
+from synafa.classifier import AcquisitionClassifier
 from synafa.errors import SynafaError
-from synafa.storage import read_file, write_file
+from synafa.policy import SynAFA
+from synafa.storage import load_model, load_rule, read_file, save_model, write_file
 
 ARRAYS = {
     "single": np.linspace(0, 1, 7),
@@ -168,3 +171,98 @@ def test_a_failed_write_leaves_no_file_behind(tmp_path):
     with pytest.raises(SynafaError, match="Cannot write"):
         write_file(tmp_path / "plain" / "m", "policy", ARRAYS, META)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["plain", "taken"]
+
+
+@pytest.fixture(scope="module", params=[2, 5])
+def policy(request):
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {"a": rng.normal(size=300), "größe": rng.integers(0, 4, 300), "sex": rng.choice(["f", "m"], 300)}
+    )
+    labels = np.where(frame["a"].to_numpy() + (frame["sex"] == "m").to_numpy() > 0.4, "ill", "well")
+    return SynAFA(budget=3, costs={"a": 2}, n_bins=request.param).fit(frame, labels, known=["sex"]), frame
+
+
+def test_a_saved_policy_decides_as_before(policy, tmp_path):
+    fitted, frame = policy
+    fitted.save(tmp_path / "m.synafa")
+    again = load_model(tmp_path / "m.synafa")
+    before, after = fitted.acquire(frame), again.acquire(frame)
+    np.testing.assert_array_equal(before.order, after.order)
+    np.testing.assert_array_equal(before.branch, after.branch)
+    assert again.decision_graph() == fitted.decision_graph()
+    assert again.classes_.tolist() == ["ill", "well"]
+    observed = {"sex": "m"}
+    rule = load_rule(tmp_path / "m.synafa")
+    assert rule.next_feature(observed) == fitted.next_feature(observed) == again.next_feature(observed)
+
+
+def test_a_model_saved_twice_is_the_same_file(policy, tmp_path):
+    policy[0].save(tmp_path / "a")
+    load_model(tmp_path / "a").save(tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def _wrong(name, change):
+    return pytest.param(name, change, id=f"{name}-{change.__name__}")
+
+
+def absent(array):
+    return None
+
+
+def shorter(array):
+    return array[:-1]
+
+
+def as_integers(array):
+    return array.astype(np.int64)
+
+
+def far_too_large(array):
+    return np.full_like(array, 127)
+
+
+def negative(array):
+    return -1 - array
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        _wrong(n, c)
+        for n in ("single", "pair", "cond", "costs", "edges", "known")
+        for c in (absent, shorter, as_integers)
+    ]
+    + [_wrong("training_codes", c) for c in (absent, shorter, as_integers)]
+    + [_wrong("training_classes", c) for c in (absent, shorter, far_too_large, negative)]
+    + [_wrong("costs", negative), _wrong("specific", shorter)],
+)
+def test_a_well_formed_file_with_wrong_contents_is_refused(policy, tmp_path, name, change):
+    fitted, _ = policy
+    arrays, meta = fitted.to_arrays()
+    changed = change(arrays.pop(name))
+    if changed is not None:
+        arrays[name] = changed
+    if name == "training_classes" and change is shorter and fitted.n_bins == 2:
+        arrays[name] = changed[:-8]  # one byte of codes holds eight rows
+    write_file(tmp_path / "m", "policy", arrays, meta)
+    with pytest.raises(SynafaError, match=r"lacks a part|damaged"):
+        load_model(tmp_path / "m")
+
+
+@pytest.mark.parametrize("key", ["columns", "classes", "budget", "affordability", "n_bins"])
+@pytest.mark.parametrize("value", [None, [], "x", -1, {"a": 1}])
+def test_wrong_metadata_is_refused(policy, tmp_path, key, value):
+    arrays, meta = policy[0].to_arrays()
+    write_file(tmp_path / "m", "policy", arrays, {**meta, key: value})
+    with pytest.raises(SynafaError):
+        load_model(tmp_path / "m")
+
+
+def test_only_policies_can_be_saved(tmp_path):
+    with pytest.raises(SynafaError, match="policy_"):
+        save_model(AcquisitionClassifier(), tmp_path / "m")
+    with pytest.raises(SynafaError, match="dict"):
+        save_model({}, tmp_path / "m")
+    assert not list(tmp_path.iterdir())

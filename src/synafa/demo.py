@@ -101,7 +101,7 @@ def cancer_task() -> Task:
         tuple(str(name) for name in data.feature_names),
         tuple(str(name) for name in data.target_names),
         np.ones(data.data.shape[1]),
-        (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0),
+        (1.0, 2.0, 3.0, 4.0, 6.0, 8.0),
         tuple(folds),
         "the diagnosis",
     )

@@ -69,11 +69,11 @@ class MaskedPredictor:
         from sklearn.ensemble import HistGradientBoostingClassifier
 
         rng = np.random.default_rng(self.seed)
-        copies = max(self.copies, -(-20_000 // len(X)))  # a small table needs more masks per row
+        copies = max(self.copies, -(-12_000 // len(X)))  # a small table needs more masks per row
         rows = np.tile(np.arange(len(X)), copies)
         hidden = np.where(random_masks(len(rows), X.shape[1], rng), X[rows], np.nan)
         self.model_ = HistGradientBoostingClassifier(
-            max_iter=120, learning_rate=0.15, early_stopping=False, random_state=self.seed
+            max_iter=100, learning_rate=0.15, early_stopping=False, random_state=self.seed
         ).fit(hidden, y[rows])
         return self
 

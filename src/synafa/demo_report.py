@@ -41,10 +41,10 @@ def gains(comparison: Comparison) -> list[str]:
     lines = []
     for other in POLICIES[1:]:
         difference, low, high = gain(comparison, other, last)
-        verdict = "no clear difference from" if low <= 0 <= high else ("above" if difference > 0 else "below")
+        verdict = "no clear difference" if low <= 0 <= high else ("better" if difference > 0 else "worse")
         lines.append(
-            f"At budget {comparison.task.budgets[-1]:g} SynAFA is {100 * difference:+.1f} points "
-            f"({100 * low:+.1f} to {100 * high:+.1f}) in accuracy, {verdict} {other}."
+            f"SynAFA against {other} at budget {comparison.task.budgets[-1]:g}: {100 * difference:+.1f} points "
+            f"of accuracy (95 % interval {100 * low:+.1f} to {100 * high:+.1f}), {verdict}."
         )
     return lines
 
