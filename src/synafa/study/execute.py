@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from math import isnan
 from typing import Any
@@ -73,6 +74,7 @@ def peak_mib() -> int | None:
     return int(most / (2**20 if sys.platform == "darwin" else 2**10))
 
 
+@cache
 def package_versions() -> dict[str, str]:
     """Versions of Python and of the packages that numbers depend on, as far as they are installed."""
     found = {"python": platform.python_version()}
