@@ -28,11 +28,12 @@ _AUROC_RESAMPLES = 1000  # a resampled AUROC costs a pass over the rows; the cou
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a policy reached on n rows: probabilities (n, K), known features (n, D), and shares of how rows went."""
+    """What a policy reached on n rows: probabilities (n, K), cost (n,), how varied its sets were, how rows ended."""
 
     probabilities: np.ndarray
-    mask: np.ndarray
     cost: np.ndarray
+    distinct_sets: int
+    majority_set_share: float
     fallback_share: float = 0.0
     stop_share: float = 0.0
     unaffordable_share: float = 0.0
@@ -40,10 +41,12 @@ class Outcome:
     @classmethod
     def of(cls, episodes: Episodes) -> Outcome:
         """The end of each episode."""
+        sets, majority = acquired_sets(episodes.mask())
         return cls(
-            probabilities=episodes.final_probabilities,
-            mask=episodes.mask(),
+            probabilities=np.array(episodes.final_probabilities),  # a copy, so that the steps before can be forgotten
             cost=episodes.total_cost,
+            distinct_sets=sets,
+            majority_set_share=majority,
             fallback_share=_mean(episodes.used_fallback),
             stop_share=_mean(episodes.ending == STOP),
             unaffordable_share=_mean(episodes.ending == UNAFFORDABLE),
@@ -133,14 +136,13 @@ class Evaluation:
         lines = []
         for name in self.policies:
             for budget, outcome in self.outcomes(name, rows).items():
-                sets, majority = acquired_sets(outcome.mask)
                 lines.append(
                     self._start(name, budget)
                     | {"n": len(y), **prediction_metrics(y, outcome.probabilities)}
                     | {
                         "mean_cost": _mean(outcome.cost),
-                        "distinct_sets": sets,
-                        "majority_set_share": majority,
+                        "distinct_sets": outcome.distinct_sets,
+                        "majority_set_share": outcome.majority_set_share,
                         "fallback_share": outcome.fallback_share,
                         "stop_share": outcome.stop_share,
                         "unaffordable_share": outcome.unaffordable_share,
@@ -211,13 +213,14 @@ class Evaluation:
     def _everything(self, rows: np.ndarray) -> Outcome:
         """Every feature at once, without stepping through them."""
         values = np.asarray(self.dataset.X[rows], dtype=np.float32)
-        mask = np.ones(values.shape, dtype=bool)
+        everything = np.ones(values.shape, dtype=bool)
+        probabilities = np.asarray(self.classifier.predict_proba(values, everything), dtype=np.float32)
         # a group is paid once, by its lowest index
         paid = np.ones(values.shape[1], dtype=bool)
         for group in self.dataset.groups:
             paid[sorted(group)[1:]] = False
         cost = np.full(len(rows), float(self.dataset.costs[paid].sum()))
-        return Outcome(np.asarray(self.classifier.predict_proba(values, mask), dtype=np.float32), mask, cost)
+        return Outcome(probabilities, cost, *acquired_sets(everything))
 
     def _start(self, name: str, budget: float) -> dict[str, Any]:
         data = self.dataset

@@ -49,7 +49,7 @@ def run_policy(
     budget : what a row may spend
     classifier : predicts after every step; None records no probabilities
     forced : replace a stop by the lowest-index hidden feature
-    batch_rows : rows handed to the policy at once; changes memory, never results
+    batch_rows : rows handed to the policy at once; changes memory and speed, not the episodes
     """
     if not budget >= 0:
         raise SynafaError(f"`budget` must be a number >= 0, got: {budget!r}.")

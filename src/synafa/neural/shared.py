@@ -23,7 +23,7 @@ def shared_classifier(
     dataset: Dataset,
     profile: str = "standard",
     seed: int = 0,
-    cache: str | os.PathLike[str] | None = None,
+    cache: str | os.PathLike[str] | bool | None = None,
     progress: Progress | None = None,
 ) -> MaskedMLP:
     """The dataset's masked MLP, from the cache if it was trained before.
@@ -31,15 +31,17 @@ def shared_classifier(
     Parameters
     ----------
     profile : "paper" (published epochs), "standard" (the same but for MiniBooNE) or "quick" (tests)
-    cache : folder of trained classifiers; None means the folder `classifiers` in the user's cache
+    cache : folder of trained classifiers; None for `classifiers` in the user's cache, False for none
     progress : called as `progress(share, text)` after every epoch; not called when nothing is trained
 
     The instances of a synthetic sweep share the classifier of instance 0, as in the study.
     """
     dataset = training_dataset(dataset)
     config = config_for(dataset, profile)
+    if cache is False:
+        return MaskedMLP.fit(dataset, config, seed=seed, progress=progress, profile=profile)
     key = content_hash({"format": FORMAT, "config": asdict(config), "seed": seed, "dataset": dataset.fingerprint()})
-    folder = Path(cache) if cache is not None else cache_dir() / "classifiers"
+    folder = cache_dir() / "classifiers" if cache is None or cache is True else Path(cache)
     path = folder / f"{dataset.name}-{key}.safetensors"
     if path.exists():
         try:
