@@ -1,0 +1,140 @@
+"""Partial VAE (Ma et al. 2019): a latent Gaussian from any subset of the features, a decoder, and a classifier.
+
+An observed position i with value v enters as h(v * e_i), summed over the observed positions; e_i is an embedding of norm
+at most 1 and h an MLP. Since h's last layer is linear, sum_i h(v_i e_i) = W2 (sum_i relu(v_i W1 e_i + b1)) + n b2: the
+last layer is applied once to the sum. Loss: squared error of all features + 0.1 KL + weighted cross-entropy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from synafa.baselines.common import BestState, Rows, adam, mlp, sample_losses, training
+from synafa.baselines.network_policy import Progress
+from synafa.datasets.dataset import Dataset
+
+
+@dataclass(frozen=True)
+class VAESettings:
+    """Published numbers; `max_batches` bounds the early stop, whose checks are `check_every` batches apart."""
+
+    embedding: int = 20
+    set_hidden: int = 500
+    latent: int = 20
+    encoder_hidden: tuple[int, ...] = (20, 500, 200)
+    decoder_hidden: tuple[int, ...] = (500, 200)
+    classifier_hidden: tuple[int, ...] = (32, 32)
+    kl_weight: float = 0.1
+    learning_rate: float = 1e-3
+    batch_size: int = 128
+    hide_high: float = 0.9
+    max_batches: int = 50_000
+    check_every: int = 100
+    first_check: int = 1000
+    vae_patience: int = 50
+
+
+class PartialVAE(nn.Module):
+    """Positions 0..d-1 are the features, d..d+K-1 the one-hot class, which is hidden or shown as a whole."""
+
+    def __init__(self, settings: VAESettings, n_features: int, n_classes: int) -> None:
+        super().__init__()
+        s = settings
+        self.latent = s.latent
+        self.embedding = nn.Parameter(torch.randn(n_features + n_classes, s.embedding) / s.embedding**0.5)
+        self.first = nn.Linear(s.embedding, s.set_hidden)
+        self.second = nn.Linear(s.set_hidden, s.embedding)
+        self.encoder = mlp((s.embedding, *s.encoder_hidden, 2 * s.latent))
+        self.decoder = mlp((s.latent, *s.decoder_hidden, n_features))
+        self.classifier = mlp((s.latent, *s.classifier_hidden, n_classes))
+        self.shorten()
+
+    @torch.no_grad()
+    def shorten(self) -> None:
+        """Bring every embedding back to norm 1 at most."""
+        self.embedding.div_(self.embedding.norm(dim=1, keepdim=True).clamp_min(1.0))
+
+    def directions(self) -> Tensor:
+        """W1 e_i of every position, (d + K, hidden)."""
+        return self.embedding @ self.first.weight.T
+
+    def gather(self, values: Tensor, mask: Tensor) -> Tensor:
+        """sum over observed i of relu(v_i W1 e_i + b1), (n, hidden); the class positions may be left off."""
+        directions = self.directions()
+        row, position = mask.nonzero(as_tuple=True)
+        each = F.relu(torch.addcmul(self.first.bias, values[row, position][:, None], directions[position]))
+        return each.new_zeros(len(values), each.shape[1]).index_add(0, row, each)
+
+    def posterior(self, gathered: Tensor, count: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and log variance of z from the gathered sum and the number of observed positions."""
+        code = self.encoder(F.linear(gathered, self.second.weight) + count[..., None] * self.second.bias)
+        mean, log_variance = code.chunk(2, dim=-1)
+        return mean, log_variance.clamp(-20.0, 20.0)
+
+    def encode(self, values: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and log variance (n, 20) of z given what is observed."""
+        return self.posterior(self.gather(values, mask), mask.sum(1).to(values.dtype))
+
+    def loss(self, x: Tensor, y: Tensor, mask: Tensor, weights: Tensor, kl_weight: float, noise: Tensor) -> Tensor:
+        """The mean loss of rows whose `mask` (n, d + K) covers the class positions too."""
+        everything = torch.cat([x, F.one_hot(y, len(weights)).to(x.dtype)], dim=1)
+        mean, log_variance = self.encode(everything, mask)
+        z = mean + noise * torch.exp(0.5 * log_variance)
+        error = (self.decoder(z) - x).square().sum(1)
+        kl = 0.5 * (mean.square() + log_variance.exp() - 1 - log_variance).sum(1)
+        return (error + kl_weight * kl + sample_losses(self.classifier(z), y, weights)).mean()
+
+
+def _mask(n: int, d: int, n_classes: int, hide: Tensor) -> Tensor:
+    """bool (n, d + K): every feature, and the class as a whole, hidden with probability `hide`."""
+    shown = torch.rand(n, d + 1) >= hide
+    return torch.cat([shown[:, :d], shown[:, d:].expand(-1, n_classes)], dim=1)
+
+
+def fit_vae(rows: Rows, settings: VAESettings, progress: Progress) -> PartialVAE:
+    """Train on the training rows, one p ~ U(0, 0.9) a batch; the best validation loss is kept."""
+    vae = PartialVAE(settings, rows.n_features, rows.n_classes)
+    optimiser = adam(vae.parameters(), settings.learning_rate)
+    best, bad = BestState(vae), 0
+    weights = rows.weights(normalised=False)
+    n, d = rows.x.shape
+    x_check, y_check = rows.x_validation, rows.y_validation
+    mask_check = _mask(len(x_check), d, rows.n_classes, settings.hide_high * torch.rand(len(x_check), 1))
+    noise_check = torch.randn(len(x_check), settings.latent)
+    indices: list[Tensor] = []
+    for batch in range(1, settings.max_batches + 1):
+        indices = indices or list(torch.randperm(n).split(settings.batch_size))
+        index = indices.pop()
+        mask = _mask(len(index), d, rows.n_classes, settings.hide_high * torch.rand(()))
+        noise = torch.randn(len(index), settings.latent)
+        optimiser.zero_grad(set_to_none=True)
+        vae.loss(rows.x[index], rows.y[index], mask, weights, settings.kl_weight, noise).backward()
+        optimiser.step()
+        vae.shorten()
+        if batch % settings.check_every == 0:
+            progress(batch / settings.max_batches, "partial VAE")
+            if batch >= settings.first_check and len(x_check):
+                with torch.no_grad():
+                    loss = vae.loss(x_check, y_check, mask_check, weights, settings.kl_weight, noise_check)
+                bad = 0 if best.offer(float(loss)) else bad + 1
+                if bad >= settings.vae_patience:
+                    break
+    best.restore()
+    return vae.eval().requires_grad_(False)
+
+
+_FITTED: WeakKeyDictionary[Dataset, dict[tuple[VAESettings, int], PartialVAE]] = WeakKeyDictionary()
+
+
+def shared_vae(dataset: Dataset, rows: Rows, settings: VAESettings, seed: int, progress: Progress) -> PartialVAE:
+    """The VAE of this dataset, settings and seed; trained once while the dataset lives, however many policies ask."""
+    known = _FITTED.setdefault(dataset, {})
+    if (settings, seed) not in known:
+        with training(seed):
+            known[settings, seed] = fit_vae(rows, settings, progress)
+    return known[settings, seed]
