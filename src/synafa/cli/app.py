@@ -168,5 +168,5 @@ def spread_words(arguments: Sequence[str]) -> list[str]:
 def _complain(text: str, code: int) -> int:
     line = " ".join(text.split())
     if line:
-        typer.echo(f"synafa: {line}", err=True)
+        typer.echo(f"synafa: {line}{'' if line.endswith(('.', '?', '!')) else '.'}", err=True)
     return code

@@ -112,6 +112,9 @@ def acquire(
     unavailable: Annotated[
         list[str] | None, typer.Option("--unavailable", help="What cannot be measured in any row: a,b.")
     ] = None,
+    budget: Annotated[
+        float | None, typer.Option("--budget", "-b", help="In place of the budget that the model was fitted with.")
+    ] = None,
     on_stop: Annotated[
         str, typer.Option("--on-stop", help="'stop' ends a row where nothing pays; 'fallback' goes on as in the paper.")
     ] = "stop",
@@ -126,8 +129,13 @@ def acquire(
 
     suffix = check_output(output, (".csv", ".parquet", ".json"))
     policy = load_model(model)
-    names = list(policy.rule_.feature_names)
-    run = policy.acquire(read_table(rows), unavailable=split_names(unavailable, names), on_stop=on_stop)
+    names = policy.rule_.feature_names
+    run = policy.acquire(
+        pick_columns(read_table(rows), names, rows),
+        unavailable=split_names(unavailable, names),
+        budget=budget,
+        on_stop=on_stop,
+    )
     steps = run_table(run, names, policy.rule_.costs)
     _write_run(steps, run, names, output, suffix)
     counts = (run.order >= 0).sum(axis=1)
@@ -145,6 +153,17 @@ def acquire(
         f"{len(counts):,} rows: {counts.mean():.2f} measurements and a cost of {run.cost.mean():.2f} each on average, "
         f"{summary['distinct_sets']:,} different sets. Written to {output}."
     )
+
+
+def pick_columns(table: pl.DataFrame, names: Sequence[str], path: Path) -> Any:
+    """The model's columns of a table, which may hold others (the target, an identifier), in the model's order."""
+    missing = [name for name in names if name not in table.columns]
+    if missing:
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise SynafaError(f"{str(path)!r} lacks the column {missing[0]!r}{more}, which the model was fitted on.")
+    chosen = table.select(names)
+    # A model of a plain array calls its columns x0, x1, ... and takes arrays.
+    return chosen.to_numpy() if list(names) == [f"x{j}" for j in range(len(names))] else chosen
 
 
 def run_table(run: Any, names: Sequence[str], costs: Any) -> pl.DataFrame:
