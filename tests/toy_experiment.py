@@ -30,6 +30,7 @@ def units(settings: Settings) -> list[Unit]:
 
 
 def run(unit: Unit) -> dict:
+    print("a unit may print; that must not disturb the command's own output")
     time.sleep(float(os.environ.get("TOY_SLEEP", "0")))
     if "TOY_LOG" in os.environ:
         with open(os.environ["TOY_LOG"], "a") as log:

@@ -60,7 +60,7 @@ def _first_page(report: Report) -> str:
     lines = "".join(f"<li>{_headline(line)}</li>" for line in report.first_page)
     header = ["experiment", "units", *(verdict.value for verdict in Verdict)]
     rows = "".join(
-        f'<tr><td><a href="#{escape(section.name)}">{escape(section.title)}</a></td>'
+        f'<tr><td class="wide"><a href="#{escape(section.name)}">{escape(section.title)}</a></td>'
         f'<td class="number">{len(section.results)} of {len(section.results.units)}</td>'
         + "".join(f'<td class="number">{_count(section.verdicts[v], v)}</td>' for v in Verdict)
         + "</tr>"

@@ -172,6 +172,7 @@ def _environment(values: dict[str, str]) -> Iterator[None]:
 def _work(pipe: Connection, folder: str) -> None:
     """A worker's life: take a unit, compute it, store it, say so; end when the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the main process's business
+    os.dup2(2, 1)  # standard output belongs to the command's own answer, which may be JSON
     threading.Thread(target=_end_with_parent, daemon=True).start()
     store = Store(folder)
     while True:
