@@ -98,7 +98,10 @@ class SynAFA(BaseEstimator):
         labels = check_labels(y, len(values))
         _check_targets(labels)
         self.classes_, self.y_ = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise SynafaError(f"All rows are of one class ({self.classes_[0]!r}); there is nothing to tell apart.")
         discretizer = Discretizer(self.n_bins).fit(values)
+        discretizer.fill_ = encoder.fill_values_  # for text: the most frequent category
         self.codes_ = discretizer.transform(values)
         self.tables_ = InformationTables.from_codes(self.codes_, self.y_, self.n_bins)
         names = encoder.feature_names_
@@ -144,7 +147,7 @@ class SynAFA(BaseEstimator):
             raise SynafaError(f"on_stop must be 'stop' or 'fallback', got: {on_stop!r}.")
         rule = self.rule_
         limit = rule.budget if budget is None else _check_number("budget", budget)
-        codes = self._codes(X)
+        codes = self.codes(X)
         n = len(codes)
         seen = _row_mask(known, rule.feature_names, n) | rule.known
         blocked = _row_mask(unavailable, rule.feature_names, n) | rule.unavailable
@@ -237,6 +240,8 @@ class SynAFA(BaseEstimator):
         policy = cls(rule.budget, rule.costs, rule.cost_weight, rule.pair_branch, rule.affordability, meta["n_bins"])
         policy.rule_ = rule
         policy.n_features_in_ = rule.n_features
+        if rule.feature_names != tuple(f"x{j}" for j in range(rule.n_features)):  # fitted on a DataFrame
+            policy.feature_names_in_ = np.asarray(rule.feature_names, dtype=object)
         policy.classes_ = np.asarray(rule.classes)
         policy.y_ = arrays["training_classes"].astype(np.int64)
         codes = arrays["training_codes"]
@@ -278,13 +283,17 @@ class SynAFA(BaseEstimator):
         encoder = TableEncoder().fit(X)
         return encoder, encoder.fill(encoder.transform(X))
 
-    def _codes(self, X: Any) -> np.ndarray:
-        """Codes of new rows."""
+    def encode(self, X: Any) -> np.ndarray:
+        """New rows as numbers (n, D), NaN where a cell is empty."""
+        check_is_fitted(self, "rule_")
         if _is_numeric(X) and not hasattr(self, "feature_names_in_"):
-            X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
-            return self._discretizer.transform(X)
-        encoder = self.rule_.encoder
-        return self._discretizer.transform(encoder.fill(encoder.transform(X)))
+            return validate_data(self, X, reset=False, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return self.rule_.encoder.transform(X)
+
+    def codes(self, X: Any) -> np.ndarray:
+        """Codes of new rows, uint8 (n, D)."""
+        return self._discretizer.transform(self.encode(X))
 
     def _pair_list(self) -> tuple[np.ndarray, ...]:
         """single, cond by value, and the pairs worth proposing: members and scores, best first, (j, k) order in ties."""
