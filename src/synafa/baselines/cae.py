@@ -25,11 +25,12 @@ from synafa.baselines.common import (
     allowed,
     batches,
     best_allowed,
-    concrete,
     hard_draw,
+    minus_gumbel,
     mlp,
     most_steps,
     rows_of,
+    scaled,
     training,
     uniform,
     weighted_loss,
@@ -47,13 +48,19 @@ class Settings:
     patience: int = 5
     temperatures: tuple[float, float, int] = (10.0, 0.01, 10)  # first, last, how many
     logit_scale: float = 0.2
+    least_steps: int = 0
 
 
 PROFILES = {
     "paper": Settings(),
-    "standard": Settings(epochs=12, batch=512, lr=2e-3, patience=3),
-    "quick": Settings(epochs=4, batch=256, lr=5e-3, patience=2),
+    "standard": Settings(epochs=8, batch=512, lr=2e-3, patience=3, least_steps=300),
+    "quick": Settings(epochs=3, batch=512, lr=5e-3, patience=2, least_steps=60),
 }
+
+
+def adapt(settings: Settings, dataset: Dataset) -> Settings:
+    """More passes over few rows."""
+    return scaled(settings, len(dataset.train))
 
 
 class CAE(Acting):
@@ -71,7 +78,7 @@ class CAE(Acting):
         progress: Any = None,
     ) -> Self:
         """Learn the set for `budget`; `classifier` is not used."""
-        settings = settings or PROFILES["standard"]
+        settings = settings or adapt(PROFILES["standard"], dataset)
         rows = rows_of(dataset)
         size = most_steps(dataset, budget)
         dear = rows.costs > budget + 1e-6  # can never be bought; the faithful mode selects them all the same
@@ -110,6 +117,25 @@ class CAE(Acting):
         return policy
 
 
+class _RelaxedMask(torch.autograd.Function):
+    """The elementwise maximum of B Concrete draws per sample, (n, d); its gradient is written out to save passes."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, n: int, temperature: float) -> Tensor:
+        draws = torch.softmax((scores - minus_gumbel((n, *scores.shape))) / temperature, dim=-1)
+        mask, winner = draws.max(dim=1)
+        ctx.save_for_backward(draws, winner)
+        ctx.temperature = temperature
+        return mask
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        draws, winner = ctx.saved_tensors
+        flow = torch.zeros_like(draws).scatter_(1, winner[:, None], gradients[0][:, None]).mul_(draws)
+        centred = flow.sum(dim=0) - torch.einsum("nbd,nb->bd", draws, flow.sum(dim=-1))
+        return centred / ctx.temperature, None, None
+
+
 class _Selector(nn.Module):
     """The logits of B draws and the network behind the mask."""
 
@@ -127,8 +153,8 @@ class _Selector(nn.Module):
 
     def relaxed(self, x: Tensor, temperature: float) -> Tensor:
         scores = (self.logits / self.scale).masked_fill(self.dear, -1e9)
-        draws = concrete(scores.expand(len(x), -1, -1), temperature)
-        return self.network(x * self.rows.shown(draws.amax(dim=1)))
+        mask = _RelaxedMask.apply(scores, len(x), temperature)
+        return self.network(x * self.rows.shown(mask))
 
     def hard(self, x: Tensor) -> Tensor:
         picked = hard_draw(self.scores().expand(len(x), -1, -1))
@@ -174,7 +200,7 @@ def _distinct(tops: np.ndarray, size: int, dear: np.ndarray) -> np.ndarray:
 
 @torch.no_grad()
 def _ranks(model: _Selector, rows: Rows, chosen: np.ndarray) -> np.ndarray:
-    """0 for the feature of the set the network misses most, and so on; features outside follow by index."""
+    """0 for the feature of the set the network misses most per cost, and so on; features outside follow by index."""
     weights = rows.weights()
     losses = []
     for left_out in chosen:

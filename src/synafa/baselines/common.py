@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import Any
 
@@ -168,6 +168,23 @@ def adam(parameters: Any, lr: float = 1e-3) -> torch.optim.Adam:
     return torch.optim.Adam(parameters, lr=lr, fused=True)
 
 
+def scaled(settings: Any, n_train: int) -> Any:
+    """Settings whose stages make at least `least_steps` optimiser steps: smaller batches, then more passes.
+
+    A pass over a few hundred rows is only a few steps; the published settings (`least_steps` 0) are left as they are.
+    """
+    if settings.least_steps == 0:
+        return settings
+    batch = min(settings.batch, max(32, n_train // 16))
+    passes = -(-settings.least_steps // max(1, -(-n_train // batch)))
+    longer = {
+        field.name: max(getattr(settings, field.name), passes)
+        for field in fields(settings)
+        if field.name.endswith("epochs")
+    }
+    return replace(settings, batch=batch, **longer)
+
+
 def set_lr(optimiser: torch.optim.Optimizer, lr: float) -> None:
     for group in optimiser.param_groups:
         group["lr"] = lr
@@ -181,17 +198,20 @@ def batches(n: int, size: int) -> Iterator[Tensor]:
 def concrete(logits: Tensor, temperature: float) -> Tensor:
     """A relaxed one-hot draw from the Concrete distribution over the last dimension.
 
-    softmax((logits + g) / tau), with the Gumbel noise g = -log E and E exponential.
+    softmax((logits + g) / tau), with Gumbel noise g.
     """
-    noise = torch.empty_like(logits).exponential_().clamp_min_(1e-20).log_()
-    return torch.softmax((logits - noise) / temperature, dim=-1)
+    return torch.softmax((logits - minus_gumbel(logits.shape)) / temperature, dim=-1)
+
+
+def minus_gumbel(shape: Sequence[int]) -> Tensor:
+    """log(-log U): minus Gumbel noise (torch's own exponential generator is several times slower on a CPU)."""
+    return torch.rand(tuple(shape)).log_().neg_().log_()
 
 
 def hard_draw(logits: Tensor) -> Tensor:
     """The Concrete distribution's limit at temperature 0: int64 indices drawn from softmax(logits), no gradient."""
     with torch.no_grad():
-        noise = torch.empty_like(logits).exponential_().clamp_min_(1e-20).log_()
-        return (logits - noise).argmax(dim=-1)
+        return (logits - minus_gumbel(logits.shape)).argmax(dim=-1)
 
 
 class BestState:

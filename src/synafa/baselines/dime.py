@@ -31,6 +31,7 @@ from synafa.baselines.common import (
     one_thread,
     rows_of,
     sample_losses,
+    scaled,
     set_lr,
     training,
 )
@@ -52,17 +53,19 @@ class Settings:
     epsilon: float = 0.05
     epsilon_decay: float = 0.2
     decays: int = 10
+    least_steps: int = 0
 
 
 PROFILES = {
     "paper": Settings(),
-    "standard": Settings(pretrain_epochs=40, epochs=50, batch=256, patience=3, decays=2),
-    "quick": Settings(pretrain_epochs=15, epochs=20, patience=2, decays=1),
+    "standard": Settings(pretrain_epochs=15, epochs=30, batch=256, lr=2e-3, decays=4, least_steps=2000),
+    "quick": Settings(pretrain_epochs=5, epochs=10, lr=3e-3, patience=4, decays=2, least_steps=400),
 }
 
 
 def adapt(settings: Settings, dataset: Dataset) -> Settings:
-    """Pixels are hidden much more often than measurements."""
+    """More passes over few rows; pixels are hidden much more often than measurements."""
+    settings = scaled(settings, len(dataset.train))
     return replace(settings, hide=(0.75, 0.99)) if dataset.name.startswith("mnist") else settings
 
 

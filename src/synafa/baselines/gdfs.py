@@ -33,6 +33,7 @@ from synafa.baselines.common import (
     most_steps,
     one_thread,
     rows_of,
+    scaled,
     training,
     weighted_loss,
 )
@@ -53,17 +54,19 @@ class Settings:
     patience: int = 5
     temperatures: tuple[float, float, int] = (1.0, 0.1, 5)
     logit_scale: float = 0.2
+    least_steps: int = 0
 
 
 PROFILES = {
     "paper": Settings(),
-    "standard": Settings(pretrain_epochs=30, epochs=12, batch=256, patience=3),
-    "quick": Settings(pretrain_epochs=10, epochs=4, lr=2e-3, patience=2),
+    "standard": Settings(pretrain_epochs=20, epochs=6, batch=256, lr=2e-3, patience=3, least_steps=400),
+    "quick": Settings(pretrain_epochs=5, epochs=2, lr=3e-3, patience=2, least_steps=80),
 }
 
 
 def adapt(settings: Settings, dataset: Dataset) -> Settings:
-    """Pixels are hidden much more often than measurements."""
+    """More passes over few rows; pixels are hidden much more often than measurements."""
+    settings = scaled(settings, len(dataset.train))
     return replace(settings, hide=(0.75, 0.99)) if dataset.name.startswith("mnist") else settings
 
 

@@ -25,6 +25,7 @@ from synafa.baselines.common import (
     best_allowed,
     mlp,
     rows_of,
+    scaled,
     training,
     weighted_loss,
 )
@@ -39,9 +40,19 @@ class Settings:
     lr: float = 1e-3
     min_lr: float = 1e-6
     patience: int = 2
+    least_steps: int = 0
 
 
-PROFILES = {"paper": Settings(), "standard": Settings(epochs=100, batch=256), "quick": Settings(epochs=15)}
+PROFILES = {
+    "paper": Settings(),
+    "standard": Settings(epochs=60, batch=256, least_steps=600),
+    "quick": Settings(epochs=15, least_steps=200),
+}
+
+
+def adapt(settings: Settings, dataset: Dataset) -> Settings:
+    """More passes over few rows."""
+    return scaled(settings, len(dataset.train))
 
 
 class PermutationImportance(Acting):
@@ -59,7 +70,7 @@ class PermutationImportance(Acting):
         progress: Any = None,
     ) -> Self:
         """Train the network and rank the features; `budget` and `classifier` are not used."""
-        settings = settings or PROFILES["standard"]
+        settings = settings or adapt(PROFILES["standard"], dataset)
         rows = rows_of(dataset)
         with training(seed):
             network = _train(rows, settings, Ticker(progress, settings.epochs, "permutation importance"))
