@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 from synafa.cli.app import COMMANDS, load_command, run, sentence, spread_words
+from synafa.cli.common import parse_values, split_names
 from synafa.errors import SynafaError
 from synafa.storage import load_model
 
@@ -260,6 +261,11 @@ def test_several_words_follow_one_option():
     words = ["next", "m", "--observed", "a=1", "b=2", "--costs", "c.csv", "x", "--json"]
     spread = ["next", "m", "--observed", "a=1", "--observed", "b=2", "--costs", "c.csv", "x", "--json"]
     assert spread_words(words) == spread
+
+
+def test_names_may_hold_commas_and_equal_signs():
+    assert parse_values(["a=b=1", "a=2"], ["a", "a=b"]) == {"a=b": "1", "a": "2"}
+    assert split_names(["x, y", "z,w"], ["x, y", "z", "w"]) == ["x, y", "z", "w"]
 
 
 def test_unforeseen_errors_are_sentences_too():

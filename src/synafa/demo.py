@@ -10,15 +10,18 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from synafa.demo_policies import POLICIES, MaskedPredictor, masks_by_budget
-from synafa.files import write_json, write_text
+from synafa.files import atomic_path, write_json, write_text
 from synafa.pairs import PairAtoms, rank_pairs
 from synafa.policy import SynAFA
 from synafa.stats import paired_bootstrap
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Tick = Callable[[str], None]
 
@@ -123,18 +126,26 @@ def compare(task: Task, tick: Tick = lambda message: None) -> Comparison:
     return Comparison(task, {name: np.concatenate(found, axis=1) for name, found in parts.items()}, whole, pairs)
 
 
-def fit_policy(task: Task, rows: np.ndarray) -> SynAFA:
-    """SynAFA on some rows, with names, for recommendations and the graph."""
+def frame_of(task: Task) -> pl.DataFrame:
+    """The features of a task with their names."""
     import polars as pl
 
-    frame = pl.DataFrame({name: task.X[rows, j] for j, name in enumerate(task.feature_names)})
-    labels = np.asarray(task.class_names)[task.y[rows]]
+    return pl.DataFrame({name: task.X[:, j] for j, name in enumerate(task.feature_names)})
+
+
+def labels_of(task: Task) -> np.ndarray:
+    return np.asarray(task.class_names)[task.y]
+
+
+def fit_policy(task: Task, rows: np.ndarray) -> SynAFA:
+    """SynAFA on some rows, with names, for recommendations and the graph."""
     costs = dict(zip(task.feature_names, task.costs.tolist()))
-    return SynAFA(budget=task.budgets[-1], costs=costs).fit(frame, labels, target=task.target)
+    policy = SynAFA(budget=task.budgets[-1], costs=costs)
+    return policy.fit(frame_of(task)[rows], labels_of(task)[rows], target=task.target)
 
 
 def run_demo(output: Path, as_json: bool = False) -> None:
-    """Run the demonstration, print it, and write `report.html`, the graphs, a model and `results.json` to `output`."""
+    """Run the demonstration, print it, and write the report, graphs, models and tables to `output`."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -180,9 +191,18 @@ def write_results(output: Path, comparisons: Sequence[Comparison], page: str, va
             output / f"{stem}-graph.html", to_html(comparison.policy.decision_graph(5, 0.02), comparison.task.title)
         )
         comparison.policy.save(output / f"{stem}.synafa")
-        names += [f"{stem}-graph.html", f"{stem}.synafa"]
+        write_table(comparison.task, output / f"{stem}.csv")
+        names += [f"{stem}-graph.html", f"{stem}.synafa", f"{stem}.csv"]
     write_text(output / "report.html", page)  # last, so that it never points to something that is not there
     return [str(output / name) for name in names]
+
+
+def write_table(task: Task, path: Path) -> None:
+    """The rows as a CSV file, to try the other commands on; the last column holds the class."""
+    import polars as pl
+
+    with atomic_path(path) as temporary:
+        frame_of(task).with_columns(pl.Series(task.target.removeprefix("the "), labels_of(task))).write_csv(temporary)
 
 
 def gain(comparison: Comparison, other: str, budget: int) -> tuple[float, float, float]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from synafa.cli.common import AsJson, Model, check_names, number, parse_values, print_json, split_names
+from synafa.cli.common import AsJson, Model, number, parse_values, print_json, split_names
 from synafa.errors import SynafaError
 
 if TYPE_CHECKING:
@@ -43,8 +43,7 @@ def next_measurement(
 
     rule = load_rule(model)
     names = list(rule.feature_names)
-    values = parse_values(observed)
-    check_names(values, names)
+    values = parse_values(observed, names)
     absent = split_names(unavailable, names)
     if interactive:
         if as_json:
