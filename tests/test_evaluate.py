@@ -174,6 +174,19 @@ def test_the_command_prints_one_json_document_and_writes_a_table(data_dir, tmp_p
     assert all(len(line) <= 80 for line in shown.splitlines())
 
 
+def test_the_command_names_the_parameters_of_a_generated_dataset(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("SYNAFA_CACHE", str(tmp_path))
+    words = [
+        "evaluate",
+        "--dataset=synergy-sweep",
+        "--parameter=alpha=0.5",
+        "--profile=quick",
+        "--policies=static-single",
+    ]
+    assert run_command(words) == 0
+    assert "synergy-sweep[alpha=0.5]#0, 6,000 test rows" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

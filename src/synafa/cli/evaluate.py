@@ -76,9 +76,11 @@ def evaluate(
     if as_json:
         print_json({"policies": table.to_dicts(), "differences": [] if paired is None else paired.to_dicts()})
         return
+    from rich.markup import escape
+
     out = console()
     out.print(
-        f"[bold]{data.key}[/], {len(data.test):,} test rows, {data.n_features} features, profile {profile.value}\n"
+        f"[bold]{escape(data.key)}[/], {len(data.test):,} test rows, {data.n_features} features, profile {profile.value}\n"
     )
     out.print(_policies_table(table))
     if paired is not None:
