@@ -193,7 +193,7 @@ def test_the_command_names_the_parameters_of_a_generated_dataset(tmp_path, capsy
         ("--policies synapha", "Unknown policy 'synapha'"),
         ("--budgets 2,many", "--budgets must be numbers with commas"),
         ("--output table.csv", "let it end in .parquet"),
-        ("--parameter alpha=half", "The parameter 'alpha' must be a number"),
+        ("--parameter alpha=half", "Cannot read --parameter 'alpha=half'"),
     ],
 )
 def test_the_command_refuses_in_one_sentence(words, sentence, capsys):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from synafa.cli.common import AsJson, check_output, console, parse_values, print_json, split_names
+from synafa.cli.common import AsJson, check_output, console, print_json, split_names
 from synafa.errors import SynafaError
 
 if TYPE_CHECKING:
@@ -79,9 +79,8 @@ def evaluate(
     from rich.markup import escape
 
     out = console()
-    out.print(
-        f"[bold]{escape(data.key)}[/], {len(data.test):,} test rows, {data.n_features} features, profile {profile.value}\n"
-    )
+    size = f"{len(data.test):,} test rows, {data.n_features} features"
+    out.print(f"[bold]{escape(data.key)}[/], {size}, profile {profile.value}\n")
     out.print(_policies_table(table))
     if paired is not None:
         out.print(f"\n[bold]{names[0]}[/] minus the others, in percentage points; 95 % intervals, * without 0\n")
@@ -99,11 +98,12 @@ def _load(name: str, instance: int, words: list[str] | None) -> Any:
     from synafa.datasets import load
 
     parameters: dict[str, float] = {}
-    for key, value in parse_values(words).items():
+    for word in words or ():
+        key, _, value = word.partition("=")
         try:
-            parameters[key] = float(value)
+            parameters[key.strip()] = float(value)
         except ValueError:
-            raise SynafaError(f"The parameter {key!r} must be a number, got: {value!r}.") from None
+            raise SynafaError(f"Cannot read --parameter {word!r}; write name=number, e.g. alpha=0.5.") from None
     return load(name, instance=instance, **parameters)
 
 
