@@ -1,0 +1,172 @@
+"""Slow and obvious versions of every quantity of the core, with loops and dictionaries; the fast paths are tested against them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import inf, log2
+
+# --- codes ---------------------------------------------------------------------------------------------------------
+
+
+def threshold(column):
+    """The study's threshold of a column: `x > threshold` is bit 1."""
+    values = sorted(float(x) for x in column)
+    distinct = sorted(set(values))
+    if len(distinct) == 1:
+        return inf
+    if len(distinct) == 2:
+        return distinct[0] / 2 + distinct[1] / 2
+    n = len(values)
+    median = values[n // 2] if n % 2 else values[n // 2 - 1] / 2 + values[n // 2] / 2
+    return median if any(x > median for x in values) else distinct[-2]
+
+
+def codes(rows):
+    """Bits of a table, a list of lists."""
+    limits = [threshold(column) for column in zip(*rows)]
+    return [[int(float(x) > limit) for x, limit in zip(row, limits)] for row in rows]
+
+
+# --- information, in bits ------------------------------------------------------------------------------------------
+
+
+def mutual_information(xs, ys):
+    """I(X;Y) of two lists, plug-in."""
+    n = len(xs)
+    if n == 0:
+        return 0.0
+    joint, px, py = Counter(zip(xs, ys)), Counter(xs), Counter(ys)
+    return sum(c / n * log2(c * n / (px[x] * py[y])) for (x, y), c in joint.items())
+
+
+def column(table, j):
+    return [int(row[j]) for row in table]
+
+
+def single(table, y):
+    return [mutual_information(column(table, j), list(y)) for j in range(len(table[0]))]
+
+
+def pair(table, y, j, k):
+    return mutual_information(list(zip(column(table, j), column(table, k))), list(y))
+
+
+def cond(table, y, j, k, v):
+    """I(Y; X_j | X_k = v); nothing in the stratum, nothing to know."""
+    inside = [i for i, row in enumerate(table) if int(row[k]) == v]
+    return mutual_information([int(table[i][j]) for i in inside], [y[i] for i in inside])
+
+
+def joint_counts(table, y, j, k):
+    """Counter of (class, code of j, code of k)."""
+    return Counter((label, int(row[j]), int(row[k])) for row, label in zip(table, y))
+
+
+def specific_information(table, y, j, label):
+    """I_spec(y; X_j) = sum_x p(x|y) log2( p(y|x) / p(y) )."""
+    n, n_label = len(y), list(y).count(label)
+    total = 0.0
+    for x in set(column(table, j)):
+        n_x = column(table, j).count(x)
+        n_both = sum(1 for row, c in zip(table, y) if int(row[j]) == x and c == label)
+        if n_both:
+            total += n_both / n_label * log2((n_both / n_x) / (n_label / n))
+    return total
+
+
+def atoms(table, y, j, k):
+    """Williams-Beer redundancy, unique of j, unique of k, synergy."""
+    n = len(y)
+    redundant = 0.0
+    for label in set(y):
+        share = list(y).count(label) / n
+        redundant += share * min(specific_information(table, y, j, label), specific_information(table, y, k, label))
+    i_j, i_k = mutual_information(column(table, j), list(y)), mutual_information(column(table, k), list(y))
+    return redundant, i_j - redundant, i_k - redundant, pair(table, y, j, k) - i_j - i_k + redundant
+
+
+# --- the decision rule ---------------------------------------------------------------------------------------------
+
+
+def decide(tables, x, observed, costs, weight, remaining, affordability, pair_branch=True, blocked=()):
+    """The next feature of one row and its branch, or (None, "stop"); `tables` has single, pair and cond."""
+    d = len(costs)
+    best, choice, branch = 0.0, None, "stop"
+    for j in range(d):
+        if j in observed or j in blocked:
+            continue
+        if affordability == "strict" and costs[j] > remaining + 1e-9:
+            continue
+        score, kind = tables.single[j], "single"
+        for k in sorted(observed):
+            if tables.cond[j][k][x[k]] > score:
+                score, kind = tables.cond[j][k][x[k]], "conditional"
+        if score - weight * costs[j] > best:
+            best, choice, branch = score - weight * costs[j], j, kind
+    if not pair_branch:
+        return choice, branch
+    for j in range(d):
+        for k in range(j + 1, d):
+            if {j, k} & (set(observed) | set(blocked)):
+                continue
+            if affordability != "deployed" and costs[j] + costs[k] > remaining + 1e-9:
+                continue
+            score = tables.pair[j][k] - weight * (costs[j] + costs[k])
+            if score > best:
+                best, branch = score, "pair"
+                choice = k if tables.single[k] > tables.single[j] else j
+    return choice, branch
+
+
+def episode(tables, x, costs, weight, budget, affordability, force, pair_branch=True, known=(), blocked=()):
+    """The features one row acquires, in order, with their branches, and the money spent."""
+    observed, remaining, steps = set(known), budget, []
+    while True:
+        j, branch = decide(tables, x, observed, costs, weight, remaining, affordability, pair_branch, blocked)
+        if j is None and force:
+            left = [
+                i
+                for i in range(len(costs))
+                if i not in observed
+                and i not in blocked
+                and (affordability != "strict" or costs[i] <= remaining + 1e-9)
+            ]
+            j, branch = (left[0] if left else None), "fallback"
+        if j is None or costs[j] > remaining + 1e-9:
+            return steps, budget - remaining
+        steps.append((j, branch))
+        observed.add(j)
+        remaining -= costs[j]
+
+
+# --- the diagnostic objective --------------------------------------------------------------------------------------
+
+
+def objective(tables, x, members):
+    """T(S) of one row."""
+    total = 0.0
+    for j in members:
+        best = tables.single[j]
+        for k in members:
+            if k != j:
+                best = max(best, tables.cond[j][k][x[k]])
+        total += best
+    return total
+
+
+def local_search(tables, x, members, tolerance=1e-4):
+    """The swaps (removed, added) of the corrected search and the final set."""
+    members, swaps = set(members), []
+    while True:
+        now = objective(tables, x, members)
+        best, swap = -inf, None
+        for out in sorted(members):
+            for into in range(len(tables.single)):
+                if into not in members:
+                    value = objective(tables, x, (members - {out}) | {into})
+                    if value > best:
+                        best, swap = value, (out, into)
+        if swap is None or not best - now > tolerance:
+            return swaps, members
+        swaps.append(swap)
+        members = (members - {swap[0]}) | {swap[1]}

@@ -1,0 +1,141 @@
+"""Counts, information tables and the decomposition of pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from synafa import InformationTables, PairCounts, SynafaError
+from tests import naive
+from tests.tables_strategy import coded_tables
+
+
+@settings(max_examples=120, deadline=None)
+@given(coded_tables(max_bins=5, max_classes=4))
+def test_counts_are_those_of_a_loop_over_rows(table):
+    codes, y, bins = table
+    counts = PairCounts.from_codes(codes, y, bins)
+    for j in range(codes.shape[1]):
+        for k in range(codes.shape[1]):
+            slow = naive.joint_counts(codes, y, j, k)
+            cells = counts.cells(j, k)
+            for c, label in enumerate(counts.classes):
+                for a in range(bins):
+                    for b in range(bins):
+                        assert cells[c, a, b] == slow[(label, a, b)]
+
+
+@settings(max_examples=120, deadline=None)
+@given(coded_tables(max_bins=5, max_classes=4))
+def test_tables_are_those_of_a_loop_over_rows(table):
+    codes, y, bins = table
+    tables = InformationTables.from_codes(codes, y, bins)
+    np.testing.assert_allclose(tables.single, naive.single(codes, y), atol=1e-12)
+    atoms = tables.pid()
+    for j in range(codes.shape[1]):
+        for k in range(codes.shape[1]):
+            assert tables.pair[j, k] == pytest.approx(naive.pair(codes, y, j, k), abs=1e-12)
+            for v in range(bins):
+                expected = 0.0 if j == k else naive.cond(codes, y, j, k, v)
+                assert tables.cond[j, k, v] == pytest.approx(expected, abs=1e-12)
+            if j != k:
+                found = (atoms.redundant[j, k], atoms.unique[j, k], atoms.unique[k, j], atoms.synergy[j, k])
+                assert found == pytest.approx(naive.atoms(codes, y, j, k), abs=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(coded_tables(max_bins=4, max_classes=3), st.integers(0, 40))
+def test_counts_of_parts_add_up_to_the_counts_of_the_whole(table, cut):
+    codes, y, bins = table
+    cut = min(cut, len(y) - 1) or 1
+    whole = PairCounts.from_codes(codes, y, bins)
+    left = PairCounts(codes.shape[1], bins, whole.classes).update(codes[:cut], y[:cut])
+    right = PairCounts(codes.shape[1], bins, whole.classes)
+    if cut < len(y):
+        right.update(codes[cut:], y[cut:])
+        assert PairCounts(codes.shape[1], bins, whole.classes).update(codes[:cut], y[:cut]).update(
+            codes[cut:], y[cut:]
+        ) == left + right
+    assert left + right == whole
+    one, other = InformationTables.from_counts(whole), InformationTables.from_counts(left + right)
+    assert (one.pair == other.pair).all()
+    assert (one.cond == other.cond).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(coded_tables(max_bins=4, max_classes=3))
+def test_atoms_are_not_negative_and_sum_to_the_joint_information(table):
+    codes, y, bins = table
+    tables = InformationTables.from_codes(codes, y, bins)
+    atoms = tables.pid()
+    for atom in (atoms.redundant, atoms.unique, atoms.synergy):
+        assert (atom >= 0).all()
+    total = atoms.redundant + atoms.unique + atoms.unique.T + atoms.synergy
+    np.testing.assert_allclose(total, tables.pair, atol=1e-12)
+
+
+def test_two_bits_of_an_xor_tell_nothing_alone_and_everything_together():
+    codes = np.array([[a, b, 0] for a in (0, 1) for b in (0, 1)] * 8, np.uint8)
+    tables = InformationTables.from_codes(codes, codes[:, 0] ^ codes[:, 1])
+    atoms = tables.pid()
+    assert tables.single.tolist() == [0, 0, 0]
+    assert tables.pair[0, 1] == 1
+    assert atoms.synergy[0, 1] == 1
+    assert tables.cond[0, 1].tolist() == [1, 1]
+    assert tables.cond[2].max() == 0
+
+
+def test_a_copied_feature_adds_no_information():
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 2, 200).astype(np.uint8)
+    y = x ^ (rng.random(200) < 0.2)
+    tables = InformationTables.from_codes(np.column_stack([x, x, 1 - x]), y)
+    atoms = tables.pid()
+    for j, k in ((0, 1), (0, 2), (1, 2)):
+        assert tables.pair[j, k] == tables.single[j] == tables.single[k], "copies and complements agree to the last bit"
+        assert tables.cond[j, k].max() == 0
+        assert atoms.redundant[j, k] == pytest.approx(tables.single[0])
+        assert (atoms.unique[j, k], atoms.synergy[j, k]) == pytest.approx((0, 0), abs=1e-15)
+
+
+def test_a_single_class_leaves_nothing_to_know():
+    codes = np.random.default_rng(0).integers(0, 2, size=(50, 4)).astype(np.uint8)
+    tables = InformationTables.from_codes(codes, np.zeros(50, int))
+    assert tables.pair.max() == tables.cond.max() == tables.single.max() == 0
+
+
+# PID_WB of the package dit 1.5.1 for the joint distributions below: redundant, unique, unique, synergy in bits.
+DIT = [
+    # p(a, b, y) as integer weights, in the order 000 001 010 011 100 101 110 111
+    ([1, 0, 0, 1, 0, 1, 1, 0], (0.0, 0.0, 0.0, 1.0)),  # XOR
+    ([1, 0, 1, 0, 1, 0, 0, 1], (0.3112781244591328, 0.0, 0.0, 0.5)),  # AND
+]
+
+
+@pytest.mark.parametrize(("weights", "expected"), DIT)
+def test_atoms_agree_with_dit(weights, expected):
+    cells = [(a, b, y) for a in (0, 1) for b in (0, 1) for y in (0, 1)]
+    rows = np.array([cell for cell, weight in zip(cells, weights) for _ in range(weight)])
+    atoms = InformationTables.from_codes(rows[:, :2], rows[:, 2]).pid()
+    found = (atoms.redundant[0, 1], atoms.unique[0, 1], atoms.unique[1, 0], atoms.synergy[0, 1])
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        (lambda: InformationTables.from_codes(np.zeros((0, 2), np.uint8), []), "at least one row"),
+        (lambda: InformationTables.from_codes(np.zeros((2, 2), np.uint8), [0]), "one class for each of the 2 rows"),
+        (lambda: InformationTables.from_codes(np.zeros((2, 2), np.uint8), [0, np.nan]), "1 missing label"),
+        (lambda: InformationTables.from_codes(np.zeros((2, 2)), [0, 1]), "whole numbers"),
+        (lambda: PairCounts(2, 2, [0, 1]).update(np.zeros((1, 2), np.uint8), [5]), "class np.int64\\(5\\)|class 5"),
+        (lambda: PairCounts(2, 2, [0, 1]).update(np.full((1, 2), 3, np.uint8), [0]), "the code 3"),
+        (lambda: PairCounts(2, 2, [0, 1]).update(np.zeros((1, 3), np.uint8), [0]), "3 features"),
+        (lambda: PairCounts(2, 2, [0, 1]) + PairCounts(3, 2, [0, 1]), "same features"),
+    ],
+)
+def test_bad_input_is_named(action, words):
+    with pytest.raises(SynafaError, match=words):
+        action()
