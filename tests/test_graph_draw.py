@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synafa.graph import DecisionGraph, Edge, Node
-from synafa.graph_draw import limit, short_label, to_dot, to_html, to_json, to_svg, wrap
+from synafa.graph_draw import class_name, limit, short_label, to_dot, to_html, to_json, to_svg, wrap
 from synafa.graph_layout import crossings, order_columns, place_heights, spread
 from synafa.policy import SynAFA
 
@@ -106,7 +106,12 @@ def test_results_with_the_same_consequence_are_one_arrow():
 
 def test_an_arrow_does_not_repeat_the_name_of_its_box():
     assert short_label("GCS <= 11.5", "GCS") == "≤ 11.5"
-    assert short_label("3 < GCS <= 11.5", "GCS") == "3 < GCS ≤ 11.5"
+    assert short_label("3 < GCS <= 11.5", "GCS") == "3 to 11.5"
+    assert short_label("sex = f", "sex") == "= f"
+
+
+def test_a_class_that_is_a_bare_number_is_called_a_class():
+    assert [class_name(label) for label in (0, "1", 2.0, "died")] == ["class 0", "class 1", "class 2.0", "died"]
 
 
 def test_long_reasons_end_in_an_ellipsis():

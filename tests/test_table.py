@@ -116,6 +116,8 @@ def test_a_table_without_rows_or_columns_or_with_a_name_twice_is_refused():
         TableEncoder().fit(pd.DataFrame([[1, 2]], columns=["a", "a"]))
     with pytest.raises(SynafaError, match="dates"):
         TableEncoder().fit(pd.DataFrame({"day": pd.to_datetime(["2020-01-01"])}))
+    with pytest.raises(SynafaError, match="'wide'"):
+        TableEncoder().fit(pl.DataFrame({"wide": pl.Series([1], dtype=pl.Int128)}))
 
 
 def test_an_encoder_survives_json():

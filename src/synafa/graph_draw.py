@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 MAX_NODES = 150
 COLOURS = ("#4C86B8", "#E39A2D", "#2E9E7B", "#B9659B", "#8A6FC9", "#C9543B", "#8B8B3A", "#777777")
-_WIDTH, _GAP_X, _GAP_Y, _HEAD, _MARGIN = 232, 148, 26, 104, 24
+_WIDTH, _GAP_Y, _HEAD, _MARGIN = 232, 26, 104, 24
+_LONGEST = 34  # characters of a label on an arrow
 _LINE, _PORT = 15, 44.0
 _STEPS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
@@ -94,27 +95,31 @@ def to_svg(graph: DecisionGraph, title: str = "Which measurement next?", max_nod
     leaving: dict[Any, list[Arrow]] = {node.id: [] for node in drawing.nodes}
     for arrow in drawing.arrows:
         leaving[arrow.source].append(arrow)
-    reasons = {node.id: wrap(node.reason[:1].upper() + node.reason[1:], 35, 4) for node in drawing.nodes}
+    reasons = {node.id: wrap(pretty(node.reason[:1].upper() + node.reason[1:]), 35, 4) for node in drawing.nodes}
     height = {
         node.id: max(64.0 + _LINE * len(reasons[node.id]), _PORT * len(leaving[node.id])) for node in drawing.nodes
     }
     centre = place_heights(columns, edges, height, _GAP_Y)
-    left = {node: _MARGIN + c * (_WIDTH + _GAP_X) for c, column in enumerate(columns) for node in column}
-    width = 2 * _MARGIN + len(columns) * (_WIDTH + _GAP_X) - _GAP_X
+    gap = max(148, 20 + 8 * max((len(_clip(arrow.label, _LONGEST)) for arrow in drawing.arrows), default=0))
+    left = {node: _MARGIN + c * (_WIDTH + gap) for c, column in enumerate(columns) for node in column}
+    width = 2 * _MARGIN + len(columns) * (_WIDTH + gap) - gap
     width = max(width, 720)
     bottom = _HEAD + max((centre[n] + height[n] / 2 for n in centre), default=0.0) + 20
     foot = [line for sentence in drawing.cut for line in wrap(sentence, width // 7, 9)]
     total = max((node.count for node in drawing.nodes), default=1) or 1
     parts = [_style(), _heading(graph, drawing, title, width)]
     for c, depth in enumerate(depths):
-        x = _MARGIN + c * (_WIDTH + _GAP_X)
+        x = _MARGIN + c * (_WIDTH + gap)
         parts.append(f'<text class="step" x="{x}" y="{_HEAD - 14}">{_step(graph, depth)}</text>')
+    labels: list[str] = []  # above all lines
     for arrows in leaving.values():
         arrows.sort(key=lambda arrow: centre[arrow.target])
         for i, arrow in enumerate(arrows):
             port = centre[arrow.source] + (i - (len(arrows) - 1) / 2) * _PORT
-            x = left[arrow.source] + _WIDTH
-            parts.append(_arrow(arrow, (x, _HEAD + port), (left[arrow.target], _HEAD + centre[arrow.target]), total))
+            start = (left[arrow.source] + _WIDTH, _HEAD + port)
+            parts.append(_line(arrow, start, (left[arrow.target], _HEAD + centre[arrow.target]), total))
+            labels.append(_label(arrow, start, total))
+    parts += labels
     for node in drawing.nodes:
         y = _HEAD + centre[node.id] - height[node.id] / 2
         parts.append(_box(graph, node, reasons[node.id], left[node.id], y, height[node.id]))
@@ -143,13 +148,13 @@ def steps_table(graph: DecisionGraph) -> tuple[list[str], list[list[str]]]:
     """The graph in words: header and one row per box, most visited first within a step."""
     arriving: dict[Any, list[str]] = {}
     for edge in graph.edges:
-        arriving.setdefault(edge.target, []).append(edge.label.replace("<=", "≤"))
+        arriving.setdefault(edge.target, []).append(pretty(edge.label))
     rows = [
         [
             str(node.depth + 1),
             " or ".join(dict.fromkeys(arriving.get(node.id, ["start"]))),
             node.feature or "stop",
-            node.reason,
+            pretty(node.reason),
             f"{node.count:,} ({_percent(node.share)})",
             _shares_text(graph, node),
         ]
@@ -193,11 +198,24 @@ def limit(graph: DecisionGraph, max_nodes: int) -> Drawing:
 
 
 def short_label(label: str, feature: str | None) -> str:
-    """`GCS <= 11.5` as `≤ 11.5`: the box the arrow leaves already says GCS."""
+    """`GCS <= 11.5` as `≤ 11.5`, `3 < GCS <= 11.5` as `3 to 11.5`: the box the arrow leaves already says GCS."""
     text = label.strip()
     if feature and text.startswith(feature + " "):
         text = text[len(feature) + 1 :]
+    elif feature and f" < {feature} <= " in text:
+        text = text.replace(f" < {feature} <= ", " to ")
+    return pretty(text)
+
+
+def pretty(text: str) -> str:
+    """Comparison signs as people write them."""
     return text.replace("<=", "≤").replace(">=", "≥")
+
+
+def class_name(label: Any) -> str:
+    """A class as a reader meets it: `died`, but `class 1` for a bare number."""
+    text = str(label)
+    return f"class {text}" if text.replace(".", "", 1).lstrip("-").isdigit() or isinstance(label, bool) else text
 
 
 def wrap(text: str, width: int, lines: int) -> list[str]:
@@ -237,25 +255,33 @@ def _box(graph: DecisionGraph, node: Any, reason: Sequence[str], x: float, y: fl
         start += length
     likely = max(range(len(node.class_shares)), key=lambda i: node.class_shares[i], default=None)
     if likely is not None:
-        words = _clip(f"{_percent(node.class_shares[likely])} {graph.classes[likely]}", 20)
+        words = _clip(f"{_percent(node.class_shares[likely])} {class_name(graph.classes[likely])}", 20)
         parts.append(f'<text class="small" x="{x + 12:.1f}" y="{top + 19:.1f}">{escape(words)}</text>')
     reach = f"{_percent(node.share)} of cases"
     parts.append(f'<text class="reach" x="{x + _WIDTH - 12:.1f}" y="{top + 19:.1f}">{reach}</text>')
     return "".join(parts) + "</g>"
 
 
-def _arrow(arrow: Arrow, start: tuple[float, float], end: tuple[float, float], total: float) -> str:
+def _line(arrow: Arrow, start: tuple[float, float], end: tuple[float, float], total: float) -> str:
     (x1, y1), (x2, y2) = start, end
-    thick = 1.2 + 9 * arrow.count / total
     bend = x1 + (x2 - x1) * 0.62  # straight under the label, then across
-    text = _clip(arrow.label, 19)
     return (
         f'<g class="edge"><title>{escape(f"{arrow.label}: {arrow.count:,} cases")}</title>'
         f'<path d="M{x1:.1f},{y1:.1f} C{bend:.1f},{y1:.1f} {bend:.1f},{y2:.1f} {x2:.1f},{y2:.1f}" '
-        f'stroke-width="{thick:.1f}"/>'
-        f'<text class="result" x="{x1 + 8:.1f}" y="{y1 - thick / 2 - 4:.1f}">{escape(text)}</text>'
-        f'<text class="n" x="{x1 + 8:.1f}" y="{y1 + thick / 2 + 11:.1f}">{arrow.count:,}</text></g>'
+        f'stroke-width="{_thickness(arrow, total):.1f}"/></g>'
     )
+
+
+def _label(arrow: Arrow, start: tuple[float, float], total: float) -> str:
+    (x, y), half = start, _thickness(arrow, total) / 2
+    return (
+        f'<text class="result" x="{x + 8:.1f}" y="{y - half - 4:.1f}">{escape(_clip(arrow.label, _LONGEST))}</text>'
+        f'<text class="n" x="{x + 8:.1f}" y="{y + half + 11:.1f}">{arrow.count:,}</text>'
+    )
+
+
+def _thickness(arrow: Arrow, total: float) -> float:
+    return 1.2 + 9 * arrow.count / total
 
 
 def _rest(hidden: int, right: float, bottom: float, all_of_them: bool) -> str:
@@ -277,7 +303,7 @@ def _heading(graph: DecisionGraph, drawing: Drawing, title: str, width: float) -
         if x > width - 120:
             parts.append(f'<text class="legend" x="{x:.0f}" y="58">and {len(graph.classes) - i} more</text>')
             break
-        text = _clip(str(label), 18)
+        text = _clip(class_name(label), 18)
         parts.append(
             f'<rect x="{x:.0f}" y="48" width="12" height="12" rx="2" fill="{COLOURS[i % len(COLOURS)]}"/>'
             f'<text class="legend" x="{x + 17:.0f}" y="58">{escape(text)}</text>'
@@ -324,7 +350,9 @@ def _reach(node: Any) -> str:
 
 
 def _shares_text(graph: DecisionGraph, node: Any) -> str:
-    return ", ".join(f"{label}: {_percent(share)}" for label, share in zip(graph.classes, node.class_shares))
+    return ", ".join(
+        f"{class_name(label)}: {_percent(share)}" for label, share in zip(graph.classes, node.class_shares)
+    )
 
 
 def _percent(share: float) -> str:

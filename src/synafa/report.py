@@ -206,5 +206,7 @@ for (const zoom of document.querySelectorAll('.zoom')) {
   pane.addEventListener('wheel', e => { if (!e.ctrlKey) return; e.preventDefault();
     set(scale * (e.deltaY < 0 ? 1.1 : 0.9)); }, {passive: false});
   if ((pane.clientWidth - 4) / w > 0.6) fit();
+  const first = svg.querySelector('.box rect');
+  if (first) pane.scrollTop = first.y.baseVal.value * scale - pane.clientHeight / 2;
 }
 """

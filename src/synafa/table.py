@@ -191,7 +191,10 @@ def _kind(kind: Any) -> str:
 
 def _plain(series: Any) -> np.ndarray:
     """A column of a DataFrame as a plain array."""
-    array = np.asarray(series.to_numpy() if hasattr(series, "to_numpy") else series)
+    try:
+        array = np.asarray(series.to_numpy() if hasattr(series, "to_numpy") else series)
+    except Exception as error:  # each DataFrame library has its own for a type that NumPy does not know
+        raise UnsupportedValueError(f"Column {getattr(series, 'name', '?')!r} cannot be read: {error}.") from error
     if array.ndim != 1:
         raise UnsupportedValueError(f"Column {getattr(series, 'name', '?')!r} holds lists; give one value per cell.")
     return array
