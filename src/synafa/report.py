@@ -189,7 +189,7 @@ border-radius:6px;background:#fff;cursor:pointer}
 details{margin-top:1em}
 summary{cursor:pointer}
 @media print{.zoom{width:auto;margin-left:0;transform:none}@page{size:A4 landscape;margin:10mm}.buttons{display:none}
-.pane{overflow:visible;max-height:none;border:0}.pane svg{width:100%!important;height:auto!important}
+.pane{overflow:visible;max-height:none;border:0}.pane svg{width:100%!important;height:auto!important;max-height:170mm}
 section{break-inside:avoid}main{max-width:none;padding:0}}
 """
 
