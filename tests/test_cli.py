@@ -11,6 +11,8 @@ import time
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from synafa.cli.app import COMMANDS, load_command, run, sentence, spread_words
 from synafa.cli.common import parse_values, split_names
@@ -214,6 +216,26 @@ def test_tables_that_cannot_be_learnt_from_are_one_sentence(call, tmp_path):
         (tmp_path / "t.csv").write_text(text)
         refused(call("fit", tmp_path / "t.csv", "-t", "y", "-o", out), word)
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
+CELLS = st.sampled_from(
+    ["", "0", "1", "2.5", "-3", "x", "y ", "NA", "inf", "1e400", '"', '"a,b"', "ä", "\x00", "true", "9" * 30]
+)
+LINES = st.lists(st.lists(CELLS, min_size=1, max_size=4).map(",".join), max_size=8).map("\n".join)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(header=st.sampled_from(["a,y", "a,b,y", "y,a", "y;a", "a,,y", '"a,y', "a,b,c,y"]), lines=LINES)
+def test_any_text_in_a_table_gives_a_model_or_one_sentence(call, tmp_path, header, lines):
+    (tmp_path / "t.csv").write_text(f"{header}\n{lines}", encoding="utf-8")
+    result = call("fit", tmp_path / "t.csv", "-t", "y", "-o", tmp_path / "m", "--json")
+    if result[0]:
+        refused(result)
+        assert not (tmp_path / "m").exists()
+        return
+    assert call("acquire", tmp_path / "m", tmp_path / "t.csv", "-o", tmp_path / "run.csv")[0] == 0
+    assert call("graph", tmp_path / "m", "-o", tmp_path / "g.svg")[0] == 0
+    (tmp_path / "m").unlink()
 
 
 def test_rows_that_do_not_fit_the_model_are_one_sentence_and_leave_no_file(folder, call, tmp_path):

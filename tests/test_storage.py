@@ -216,7 +216,7 @@ def shorter(array):
 
 
 def as_integers(array):
-    return array.astype(np.int64)
+    return np.nan_to_num(array, posinf=0.0).astype(np.int64)
 
 
 def far_too_large(array):
