@@ -145,6 +145,11 @@ def test_csv_cells_that_mean_missing_are_missing_and_spaces_do_not_make_text(tmp
     assert table["b"].to_list() == ["x", None, "z"]
 
 
+def test_numbers_beyond_64_bits_are_numbers(tmp_path):
+    table = read_table(write(tmp_path, f"a,b\n{'9' * 30},1\n1,2\n"))
+    np.testing.assert_allclose(TableEncoder().fit_transform(table)[:, 0], [1e30, 1])
+
+
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_comma_semicolon_and_tab_are_recognised(tmp_path, separator):
     table = read_table(write(tmp_path, "\ufeffa,b\n1,2\n".replace(",", separator)))

@@ -173,7 +173,12 @@ def _read_csv(path: Path) -> pl.DataFrame:
     table.columns = header
     if table.height and table.to_series(-1).null_count():
         _check_widths(path, separator, len(header))  # Polars pads a short row with empty cells
-    return table.with_columns([_tidy(table[name]) for name in table.columns if table[name].dtype == pl.String])
+    # Whole numbers beyond 64 bits (identifiers, mostly) have no NumPy type.
+    huge = [
+        pl.col(name).cast(pl.Float64) for name, dtype in table.schema.items() if str(dtype) in ("Int128", "UInt128")
+    ]
+    texts = [_tidy(table[name]) for name, dtype in table.schema.items() if dtype == pl.String]
+    return table.with_columns(*huge, *texts)
 
 
 def _tidy(column: pl.Series) -> pl.Series:
