@@ -84,12 +84,12 @@ _ENTRIES = (
     Baseline("gdfs", "GDFS", "Covert et al. 2023", "learned greedy selector", True, "gdfs:GDFS", per_budget=True),
     Baseline("dime", "DIME", "Gadgil et al. 2024", "mutual information by regression", True, "dime:DIME", per_budget=True),  # noqa: E501
     Baseline("jafa", "JAFA", "Shim et al. 2018", "reinforcement learning (DQN)", False, "jafa:JAFA", per_budget=True),
-    Baseline("ol-mask", "OL with mask", "Kachuee et al. 2019", "reinforcement learning (DQN)", False, "ol:OL", per_budget=True, options=(("with_mask", True),)),  # noqa: E501
-    Baseline("ol", "OL without mask", "Kachuee et al. 2019", "reinforcement learning (DQN)", False, "ol:OL", per_budget=True, options=(("with_mask", False),)),  # noqa: E501
+    Baseline("ol-with-mask", "OL with mask", "Kachuee et al. 2019", "reinforcement learning (DQN)", False, "ol:OL", per_budget=True, options=(("with_mask", True),)),  # noqa: E501
+    Baseline("ol-without-mask", "OL without mask", "Kachuee et al. 2019", "reinforcement learning (DQN)", False, "ol:OL", per_budget=True, options=(("with_mask", False),)),  # noqa: E501
     Baseline("eddi", "EDDI", "Ma et al. 2019", "generative, expected information", True, "eddi:EDDI", needs_classifier=True, options=(("builtin", False),)),  # noqa: E501
     Baseline("eddi-builtin", "EDDI (its own classifier)", "Ma et al. 2019", "generative, expected information", True, "eddi:EDDI", options=(("builtin", True),)),  # noqa: E501
-    Baseline("odin", "ODIN, model-based", "Zannone et al. 2019", "reinforcement learning (PPO)", False, "odin:ODIN", per_budget=True, options=(("model_based", True),)),  # noqa: E501
-    Baseline("odin-free", "ODIN, model-free", "Zannone et al. 2019", "reinforcement learning (PPO)", False, "odin:ODIN", per_budget=True, options=(("model_based", False),)),  # noqa: E501
+    Baseline("odin-model-based", "ODIN, model-based", "Zannone et al. 2019", "reinforcement learning (PPO)", False, "odin:ODIN", per_budget=True, options=(("model_based", True),)),  # noqa: E501
+    Baseline("odin-model-free", "ODIN, model-free", "Zannone et al. 2019", "reinforcement learning (PPO)", False, "odin:ODIN", per_budget=True, options=(("model_based", False),)),  # noqa: E501
 )  # fmt: skip
 
 REGISTRY: Mapping[str, Baseline] = {entry.name: entry for entry in _ENTRIES}
