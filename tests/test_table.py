@@ -204,6 +204,8 @@ def test_the_target_is_split_off_and_must_be_complete():
     assert labels.tolist() == [1, 0, 1, 1]
     with pytest.raises(SynafaError, match=r"missing in 1 of 4 rows, first in row 4"):
         split_target(TRAIN, "sex")
+    with pytest.raises(SynafaError, match=r"infinite in row 2"):
+        split_target(pl.DataFrame({"a": [1, 2], "y": [0.0, math.inf]}), "y")
     with pytest.raises(SynafaError, match="did you mean 'smoker'"):
         split_target(TRAIN, "smokr")
     with pytest.raises(SynafaError, match="beside the target"):

@@ -72,8 +72,12 @@ def split_target(table: pl.DataFrame, target: str) -> tuple[pl.DataFrame, np.nda
     if table.width == 1:
         raise SynafaError(f"The table has no column beside the target {target!r}.")
     labels = column.to_numpy()
-    if labels.dtype.kind == "f" and (labels == np.round(labels)).all():
-        labels = labels.astype(np.int64)
+    if labels.dtype.kind == "f":
+        if np.isinf(labels).any():
+            row = int(np.flatnonzero(np.isinf(labels))[0])
+            raise SynafaError(f"The target {target!r} is infinite in row {row + 1}; it must hold class labels.")
+        if (labels == np.round(labels)).all() and (np.abs(labels) < 2**53).all():
+            labels = labels.astype(np.int64)
     return table.drop(target), labels.astype(str) if labels.dtype.kind == "O" else labels
 
 
