@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+
+# Tests run side by side; a thread a process is faster than many threads that wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 from pathlib import Path
 
 import pytest

@@ -55,9 +55,10 @@ def test_counts_of_parts_add_up_to_the_counts_of_the_whole(table, cut):
     right = PairCounts(codes.shape[1], bins, whole.classes)
     if cut < len(y):
         right.update(codes[cut:], y[cut:])
-        assert PairCounts(codes.shape[1], bins, whole.classes).update(codes[:cut], y[:cut]).update(
-            codes[cut:], y[cut:]
-        ) == left + right
+        assert (
+            PairCounts(codes.shape[1], bins, whole.classes).update(codes[:cut], y[:cut]).update(codes[cut:], y[cut:])
+            == left + right
+        )
     assert left + right == whole
     one, other = InformationTables.from_counts(whole), InformationTables.from_counts(left + right)
     assert (one.pair == other.pair).all()
@@ -106,17 +107,24 @@ def test_a_single_class_leaves_nothing_to_know():
     assert tables.pair.max() == tables.cond.max() == tables.single.max() == 0
 
 
-# PID_WB of the package dit 1.5.1 for the joint distributions below: redundant, unique, unique, synergy in bits.
+# PID_WB of the package dit 2.3 for these joint distributions: redundant, unique of a, unique of b, synergy in bits.
 DIT = [
-    # p(a, b, y) as integer weights, in the order 000 001 010 011 100 101 110 111
-    ([1, 0, 0, 1, 0, 1, 1, 0], (0.0, 0.0, 0.0, 1.0)),  # XOR
-    ([1, 0, 1, 0, 1, 0, 0, 1], (0.3112781244591328, 0.0, 0.0, 0.5)),  # AND
+    # number of classes, p(a, b, y) as integer weights with y running fastest, atoms
+    (2, [1, 0, 0, 1, 0, 1, 1, 0], (0.0, 0.0, 0.0, 1.0)),  # XOR
+    (2, [1, 0, 1, 0, 1, 0, 0, 1], (0.3112781244591328, 0.0, 0.0, 0.49999999999999994)),  # AND
+    (2, [5, 1, 2, 3, 1, 4, 7, 2], (0.003132304251205881, 0.0, 0.0038848602980483785, 0.19423868849829962)),
+    (2, [9, 0, 3, 1, 2, 8, 0, 4], (0.02521964222057112, 0.47862080542535795, 0.0, 0.1075996955786207)),
+    (
+        3,
+        [3, 1, 2, 0, 4, 1, 5, 0, 2, 1, 1, 6],
+        (0.11220225564304821, 0.0451311517916831, 0.16350070999241423, 0.18770387861557047),
+    ),
 ]
 
 
-@pytest.mark.parametrize(("weights", "expected"), DIT)
-def test_atoms_agree_with_dit(weights, expected):
-    cells = [(a, b, y) for a in (0, 1) for b in (0, 1) for y in (0, 1)]
+@pytest.mark.parametrize(("n_classes", "weights", "expected"), DIT)
+def test_atoms_agree_with_dit(n_classes, weights, expected):
+    cells = [(a, b, y) for a in (0, 1) for b in (0, 1) for y in range(n_classes)]
     rows = np.array([cell for cell, weight in zip(cells, weights) for _ in range(weight)])
     atoms = InformationTables.from_codes(rows[:, :2], rows[:, 2]).pid()
     found = (atoms.redundant[0, 1], atoms.unique[0, 1], atoms.unique[1, 0], atoms.synergy[0, 1])

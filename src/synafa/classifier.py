@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from synafa.errors import SynafaError
 from synafa.policy import SynAFA
@@ -86,6 +86,9 @@ class AcquisitionClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities from the acquired values alone."""
+        check_is_fitted(self, "policy_")
+        if hasattr(X, "columns"):
+            validate_data(self, X, reset=False, skip_check_array=True)  # scikit-learn's rule for names
         run = self.acquire(X)
         return self.predictor_.predict_proba(np.where(run.mask, self.policy_.encode(X), np.nan))
 

@@ -1,8 +1,8 @@
 """Counts to the three information tables of the policy, plug-in estimates in bits, no smoothing.
 
-    single[j]     = I(X_j; Y)
-    pair[j, k]    = I(X_j, X_k; Y)
-    cond[j, k, v] = I(Y; X_j | X_k = v), 0 where no training row has X_k = v
+single[j]     = I(X_j; Y)
+pair[j, k]    = I(X_j, X_k; Y)
+cond[j, k, v] = I(Y; X_j | X_k = v), 0 where no training row has X_k = v
 """
 
 from __future__ import annotations

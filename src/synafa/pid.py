@@ -1,8 +1,8 @@
 """Williams-Beer I_min decomposition of every pair of features at once.
 
-    I_spec(y; X) = sum_x p(x|y) log2( p(y|x) / p(y) )
-    R = sum_y p(y) min(I_spec(y; X_j), I_spec(y; X_k)),  U_j = I(X_j;Y) - R,
-    Syn = I(X_j,X_k;Y) - I(X_j;Y) - I(X_k;Y) + R
+I_spec(y; X) = sum_x p(x|y) log2( p(y|x) / p(y) )
+R = sum_y p(y) min(I_spec(y; X_j), I_spec(y; X_k)),  U_j = I(X_j;Y) - R,
+Syn = I(X_j,X_k;Y) - I(X_j;Y) - I(X_k;Y) + R
 """
 
 from __future__ import annotations

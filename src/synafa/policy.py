@@ -99,7 +99,7 @@ class SynAFA(BaseEstimator):
         _check_targets(labels)
         self.classes_, self.y_ = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
-            raise SynafaError(f"All rows are of one class ({self.classes_[0]!r}); there is nothing to tell apart.")
+            raise SynafaError(f"All rows are of one class ({str(self.classes_[0])!r}); there is nothing to tell apart.")
         discretizer = Discretizer(self.n_bins).fit(values)
         discretizer.fill_ = encoder.fill_values_  # for text: the most frequent category
         self.codes_ = discretizer.transform(values)
@@ -279,8 +279,8 @@ class SynAFA(BaseEstimator):
             encoder = TableEncoder()
             encoder.columns_ = tuple(Column(f"x{j}", "number", (), float(mean)) for j, mean in enumerate(fill))
             return encoder, X
-        validate_data(self, X, skip_check_array=True)
         encoder = TableEncoder().fit(X)
+        validate_data(self, X, skip_check_array=True)  # notes names and width
         return encoder, encoder.fill(encoder.transform(X))
 
     def encode(self, X: Any) -> np.ndarray:
@@ -288,8 +288,7 @@ class SynAFA(BaseEstimator):
         check_is_fitted(self, "rule_")
         if _is_numeric(X) and not hasattr(self, "feature_names_in_"):
             return validate_data(self, X, reset=False, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return self.rule_.encoder.transform(X)
+        return self.rule_.encoder.transform(X)  # columns by name, in any order, others ignored
 
     def codes(self, X: Any) -> np.ndarray:
         """Codes of new rows, uint8 (n, D)."""
@@ -381,5 +380,3 @@ def _row_mask(which: Names | np.ndarray, names: tuple[str, ...], n: int) -> np.n
 def _most_steps(costs: np.ndarray, budget: float) -> int:
     """How many features the budget buys at most."""
     return int((np.cumsum(np.sort(costs)) <= budget + 1e-9).sum())
-
-
