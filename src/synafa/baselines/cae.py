@@ -53,7 +53,7 @@ class Settings:
 
 PROFILES = {
     "paper": Settings(),
-    "standard": Settings(epochs=8, batch=512, lr=2e-3, patience=3, least_steps=300),
+    "standard": Settings(epochs=8, batch=1024, lr=4e-3, patience=3, least_steps=300),
     "quick": Settings(epochs=3, batch=512, lr=5e-3, patience=2, least_steps=60),
 }
 

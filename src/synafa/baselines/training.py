@@ -56,7 +56,7 @@ def train(
     path = None
     if cache is not False and entry.trained:
         path = _path(entry, dataset, budget, classifier, settings, profile, seed, cache, faithful)
-    stored = load_state(path) if path is not None and path.exists() else None
+    stored = _stored(path)
     if stored is not None:
         policy = cls.from_state(*stored)
     else:
@@ -77,7 +77,7 @@ def cached(kind: str, configuration: Any, build: Callable[[], State], cache: str
     if cache is False:
         return build()
     path = _folder(cache) / f"{kind}-{content_hash(configuration)}.safetensors"
-    stored = load_state(path) if path.exists() else None
+    stored = _stored(path)
     if stored is None:
         stored = build()
         save_state(path, *stored)
@@ -124,6 +124,16 @@ def load(path: str | Path, classifier: Any = None) -> Any:
         policy.classifier = classifier
     policy.name, policy.faithful, policy.profile = entry.name, bool(meta.get("faithful")), meta.get("profile")
     return policy
+
+
+def _stored(path: Path | None) -> State | None:
+    """What an earlier training left at `path`; a damaged file counts as none and is overwritten."""
+    if path is None or not path.exists():
+        return None
+    try:
+        return load_state(path)
+    except SynafaError:
+        return None
 
 
 def _folder(cache: str | Path | bool | None) -> Path:
