@@ -1,4 +1,4 @@
-"""Slow and obvious versions of every quantity of the core, with loops and dictionaries; the fast paths are tested against them."""
+"""Slow and obvious versions of every quantity of the core: loops and dictionaries to test the fast paths against."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class Discretizer:
 
             self.fill_, thresholds = summarise_binary(values)
             for j in np.flatnonzero(~np.isfinite(self.fill_)):
-                column, self.fill_[j] = _without_missing(values[:, j], j)
+                column, self.fill_[j] = _without_missing(values[:, j], int(j))
                 thresholds[j] = summarise_binary(column[:, None])[1][0]
             self.edges_ = thresholds[:, None]
         else:

@@ -1,4 +1,4 @@
-"""Compiled pieces of the discretizer: column summaries, exact medians and coding of a matrix, column block by column block."""
+"""Compiled pieces of the discretizer: exact medians and thresholds, block of columns by block, and coding of rows."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _median_float32(column: np.ndarray) -> float:
 
 @njit(cache=True)
 def _threshold(column: np.ndarray, median: float, low: float, high: float, third: bool) -> float:
-    """The study's rule: +inf for a constant, the midpoint of two values, else the median unless it splits nothing off."""
+    """The study's rule: +inf for a constant, the midpoint of two values, else the median unless nothing is above it."""
     if low == high:
         return np.inf
     if not third:
@@ -111,9 +111,9 @@ def _binary_threshold(column: np.ndarray) -> float:
         n_high += column[i] == high
     third = n_low + n_high < n
     if 2 * n_low > n:  # common in sparse data, and no selection is needed then
-        median = np.float64(low)
+        median = float(low)
     elif 2 * n_high > n:
-        median = np.float64(high)
+        median = float(high)
     elif not third:
         median = np.inf
     elif column.itemsize == 4:
@@ -125,7 +125,7 @@ def _binary_threshold(column: np.ndarray) -> float:
 
 @njit(parallel=True, cache=True)
 def summarise_binary(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Means and thresholds (D,) of the study's binarisation; a mean that is not finite marks a column with bad cells."""
+    """Means and thresholds (D,) of the study's binarisation; a mean that is not finite tells of NaN or infinity."""
     n, d = X.shape
     means = np.empty(d)
     thresholds = np.empty(d)
@@ -148,7 +148,7 @@ def summarise_binary(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @njit(parallel=True, cache=True)
 def encode(X: np.ndarray, edges: np.ndarray, fill_codes: np.ndarray) -> np.ndarray:
-    """uint8 codes: the number of edges (D, bins - 1) that a value exceeds; a NaN cell gets its column's `fill_codes`."""
+    """uint8 codes: the number of edges (D, bins - 1) that a value exceeds; a NaN cell gets its column's fill code."""
     n, d = X.shape
     codes = np.empty((n, d), np.uint8)
     single = np.ascontiguousarray(edges[:, 0])

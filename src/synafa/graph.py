@@ -150,7 +150,7 @@ def build_graph(
 
 
 def _start(rule: DecisionRule, codes: np.ndarray, add: Any) -> list[tuple[_State, list[tuple[int, str, int]]]]:
-    """The states before the first measurement: one, or one for each distinct effect of the features known at the start."""
+    """The states before the first measurement: one, or one for each effect of the features known at the start."""
     everyone = _State(np.zeros(rule.n_features, bool), rule.single.copy(), rule.budget, np.arange(len(codes)))
     layer: list[tuple[_State, list[tuple[int, str, int]]]] = [(everyone, [])]
     if not rule.known.any():

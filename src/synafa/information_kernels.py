@@ -23,7 +23,7 @@ def n_log_n(largest: int) -> tuple[np.ndarray, float]:
 def _load_cells(
     joint: np.ndarray, codes: np.ndarray, class_counts: np.ndarray, j: int, k: int, cells: np.ndarray
 ) -> None:
-    """Fill `cells` (K, bins, bins) of features j < k from the planes' joint counts and the codes' counts (K, D, bins)."""
+    """Fill `cells` (K, bins, bins) of features j < k from the planes' joint counts and the codes' counts."""
     n_bins = codes.shape[2]
     width = n_bins - 1
     for y in range(class_counts.size):

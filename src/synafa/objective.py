@@ -19,7 +19,8 @@ from synafa.information import InformationTables
 class LocalSearch:
     """Revised sets and the swaps that led there.
 
-    mask : bool (n, D), the final sets; swaps in order of row and round: row, round, removed, added, delta (of T), each (swaps,)
+    mask : bool (n, D), the final sets
+    row, round, removed, added, delta : one entry a swap, in order of row and round; delta is the change of T
     converged : bool (n,), whether the row stopped before the last round
     """
 
@@ -51,8 +52,8 @@ def local_search(
 ) -> LocalSearch:
     """Exchange one member for one outsider as long as that raises T by more than `tolerance`.
 
-    The corrected search recomputes T for every exchange and takes the best. The uncorrected one exchanges the member that
-    contributes least for the outsider that would contribute most, both judged by the unchanged set, so T may fall.
+    The corrected search recomputes T for every exchange and takes the best. The uncorrected one exchanges the member
+    that contributes least for the outsider that would contribute most, judged by the unchanged set, so T may fall.
     """
     from synafa.objective_kernels import search
 

@@ -8,7 +8,7 @@ from numba import njit, prange
 
 @njit(cache=True)
 def _contribution(m, members, codes, single, cond, skip):  # type: ignore[no-untyped-def]
-    """max(single[m], max over members k other than m and `skip` of cond[m, k, x_k]); `cond` is (D, bins, D) by k, v, j."""
+    """max(single[m], max over members k but m and `skip` of cond[m, k, x_k]); `cond` is (D, bins, D) by k, v, j."""
     best = single[m]
     for k in members:
         if k != m and k != skip:
@@ -63,7 +63,7 @@ def _best_swap(members, codes, single, cond, as_given, inside, values):  # type:
     best, position, added = -np.inf, -1, -1
     for i in range(members.size):
         _swap_values(members[i], members, codes, single, cond, as_given, inside, values)
-        c = np.argmax(values)
+        c = int(np.argmax(values))
         if values[c] > best:
             best, position, added = values[c], i, c
     return position, added, best
@@ -71,7 +71,7 @@ def _best_swap(members, codes, single, cond, as_given, inside, values):  # type:
 
 @njit(cache=True)
 def _worst_for_best(members, codes, single, cond, inside):  # type: ignore[no-untyped-def]
-    """The uncorrected proposal: the member that contributes least, the outsider that would contribute most, the gain."""
+    """The uncorrected proposal: the member that contributes least, the outsider that would most, the gain."""
     position, least = -1, np.inf
     for i in range(members.size):
         value = _contribution(members[i], members, codes, single, cond, -1)
@@ -97,7 +97,7 @@ def objectives(codes, masks, single, cond):  # type: ignore[no-untyped-def]
 
 @njit(parallel=True, cache=True)
 def search(codes, masks, single, cond, tolerance, rounds, corrected):  # type: ignore[no-untyped-def]
-    """Swap until nothing improves: final masks, and for each round removed, added (n, rounds; -1 padded) and delta T."""
+    """Swap until nothing improves: final masks, and per round removed, added (n, rounds; -1 padded) and delta T."""
     n, d = codes.shape
     final = masks.copy()
     removed = np.full((n, rounds), -1, np.int32)

@@ -137,8 +137,8 @@ class SynAFA(BaseEstimator):
 
         known, unavailable : names, or bool (n, D), added to what `fit` was told
         budget : in place of the one given at construction
-        on_stop : "stop" ends an episode when no proposal is above zero; "fallback" then acquires the lowest-index feature
-            that is left, as the study's hard-budget harness does
+        on_stop : "stop" ends an episode when no proposal is above zero; "fallback" then acquires the lowest-index
+            feature that is left, as the study's hard-budget harness does
         """
         from synafa.policy_kernels import acquire
 
@@ -295,7 +295,7 @@ class SynAFA(BaseEstimator):
         return self._discretizer.transform(self.encode(X))
 
     def _pair_list(self) -> tuple[np.ndarray, ...]:
-        """single, cond by value, and the pairs worth proposing: members and scores, best first, (j, k) order in ties."""
+        """single, cond by value, and the pairs worth proposing: members, scores, best first, ties in (j, k) order."""
         rule = self.rule_
         cached = getattr(self, "_pairs", None)
         if cached is None or cached[0] is not rule:

@@ -69,8 +69,8 @@ class Decision:
 class DecisionRule:
     """Everything that a decision depends on.
 
-    `single` (D,), `pair` (D, D), `cond` (D, D, bins) in bits; `costs` (D,); `edges` (D, bins - 1); `known` (D,) features
-    that cost nothing and are known from the start; `unavailable` (D,) features that are never acquired.
+    `single` (D,), `pair` (D, D), `cond` (D, D, bins) in bits; `costs` (D,); `edges` (D, bins - 1); `known` (D,)
+    features that cost nothing and are known from the start; `unavailable` (D,) features that are never acquired.
     """
 
     encoder: TableEncoder
@@ -265,9 +265,15 @@ class DecisionRule:
         try:
             encoder = TableEncoder.from_meta(meta["columns"])
             rule = cls(
-                encoder,
-                tuple(meta["classes"]),
-                *(arrays[name] for name in ("single", "pair", "cond", "costs", "edges", "known", "unavailable")),
+                encoder=encoder,
+                classes=tuple(meta["classes"]),
+                single=arrays["single"],
+                pair=arrays["pair"],
+                cond=arrays["cond"],
+                costs=arrays["costs"],
+                edges=arrays["edges"],
+                known=arrays["known"],
+                unavailable=arrays["unavailable"],
                 budget=float(meta["budget"]),
                 cost_weight=float(meta["cost_weight"]),
                 pair_branch=bool(meta["pair_branch"]),
