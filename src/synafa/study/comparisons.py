@@ -126,3 +126,30 @@ def threshold_matched(results: Results, a: str, b: str, budget: float, **paramet
         for part in ("validation_", "")
     )
     return threshold_matched_difference(validation, test)
+
+
+def advantage_rows(
+    results: Results,
+    method: str,
+    budget: float,
+    instance: int = 0,
+    against: Sequence[str] = ("aaco", "cae", "permutation"),
+    **parameters: Any,
+) -> np.ndarray | None:
+    """Per test row: correct under `method` minus the mean of the baselines' correct, float64 (n,)."""
+    own = array(results, "correct", method, budget, instance, **parameters)
+    others = [array(results, "correct", name, budget, instance, **parameters) for name in against]
+    there = [values for values in others if values is not None]
+    if own is None or len(there) < len(others):
+        return None
+    return own.astype(np.float64) - np.mean(there, axis=0)
+
+
+def mean_of_rows(values: np.ndarray) -> Difference:
+    """Mean of paired row differences with the normal 95 % interval (a mean over baselines has no discordant counts)."""
+    from scipy.stats import norm
+
+    mean, error = float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
+    p = 1.0 if error == 0 else float(2 * norm.sf(abs(mean) / error))
+    wide = 1.959964 * error
+    return Difference(mean, mean - wide, mean + wide, p, len(values), int((values > 0).sum()), int((values < 0).sum()))

@@ -2,4 +2,17 @@
 
 from __future__ import annotations
 
-EXPERIMENTS: dict[str, str] = {}
+EXPERIMENTS: dict[str, str] = {
+    "benchmark": "synafa.study.experiments.benchmark",
+    "alpha-sweep": "synafa.study.experiments.alpha_sweep",
+    "fixed-v": "synafa.study.experiments.fixed_v",
+    "feasibility": "synafa.study.experiments.feasibility",
+    "pair-branch": "synafa.study.experiments.pair_branch",
+    "physionet-validation": "synafa.study.experiments.physionet_validation",
+    "mnist-loop": "synafa.study.experiments.mnist_loop",
+    "amortised": "synafa.study.experiments.amortised",
+    "local-search": "synafa.study.experiments.local_search",
+    "alignment": "synafa.study.experiments.alignment",
+    "collapse": "synafa.study.experiments.collapse",
+    "gating": "synafa.study.experiments.gating",
+}

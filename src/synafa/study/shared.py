@@ -19,11 +19,13 @@ from synafa.errors import SynafaError
 from synafa.study.comparisons import (  # noqa: F401 (the experiments import everything shared from here)
     Difference,
     accuracy,
+    advantage_rows,
     array,
     compare,
     difference_of,
     find,
     mean_advantage,
+    mean_of_rows,
     metric,
     probability,
     threshold_matched,

@@ -1,0 +1,120 @@
+"""The benchmark beyond accuracy: the harness's effect, every measure of every policy, differences by other measures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from synafa.study.paper import paper_value
+from synafa.study.results import Results
+from synafa.study.shared import EIGHT, REFERENCES, compare, find, metric, threshold_matched
+from synafa.study.tables import PlainTable, ReportRow, ReportTable
+
+Listed = Sequence[tuple[str, int]]
+_RESAMPLES = 1000
+_GENERATIVE = ("eddi", "eddi-builtin", "odin-model-based", "odin-model-free")
+
+
+def harness_table(results: Results, titles: Mapping[str, str]) -> ReportTable:
+    """Percent of test rows that reach the budget without the fallback, and what the correction did to accuracy."""
+    rows, largest = [], None
+    for name, budget in (("physionet", 10), ("physionet", 15), ("bank", 7), ("actg175", 10)):
+        share = metric(results, "no_fallback_share", "synafa", budget, dataset=name)
+        printed = paper_value("appendix-harness", (titles[name], budget), "value")
+        here = None if share is None else 100.0 * share
+        rows.append(ReportRow((titles[name], f"{budget}", "percent"), here, printed, deterministic=True))
+    for name, budget in (("physionet", 10), ("physionet", 15), ("bank", 7), ("actg175", 10)):
+        shift = compare(results, "synafa", "synafa-uncorrected", budget, dataset=name)
+        if shift is None:
+            rows.append(ReportRow((titles[name], f"{budget}", "corrected minus uncorrected accuracy"), None))
+            continue
+        label = (titles[name], f"{budget}", "corrected minus uncorrected accuracy")
+        rows.append(ReportRow.tested(label, shift.value, shift.low, shift.high, shift.p, None))
+        if largest is None or abs(shift.value) > abs(largest.value):
+            largest = shift
+    printed = paper_value("appendix-harness", "largest shift", "value")
+    if largest is None:
+        rows.append(ReportRow(("all", "", "largest shift"), None, printed))
+    else:
+        low, high = sorted((abs(largest.low), abs(largest.high)))
+        low = 0.0 if largest.low <= 0 <= largest.high else low
+        rows.append(ReportRow(("all", "", "largest shift"), abs(largest.value), printed, low, high))
+    return ReportTable("Corrected and uncorrected harness", "appendix-harness", ("dataset", "budget", "number"), rows)
+
+
+def measures_table(results: Results, listed: Listed, titles: Mapping[str, str], names: Mapping[str, str]) -> PlainTable:
+    """Every policy by every measure."""
+    columns: tuple[str, ...] = (
+        "accuracy",
+        "balanced_accuracy",
+        "auroc",
+        "log_loss",
+        "calibration_error",
+        "positive_share",
+    )
+    columns += ("mean_cost", "distinct_sets", "majority_set_share")
+    rows: list[tuple[Any, ...]] = []
+    for dataset, budget in listed:
+        for method in ("synafa", "synafa-uncorrected", *EIGHT, *_GENERATIVE, *REFERENCES):
+            if find(results, method, budget, dataset=dataset) is None:
+                continue
+            values = (metric(results, name, method, budget, dataset=dataset) for name in columns)
+            rows.append((titles[dataset], budget, _title(method, names), *values))
+    words = tuple(name.replace("_", " ") for name in columns)
+    return PlainTable(
+        "Every policy by every measure",
+        "benchmark-measures",
+        ("dataset", "budget", "policy", *words),
+        rows,
+        "Positive share: rows predicted as class 1. Majority set share: rows with the most frequent feature set.",
+        digits=3,
+    )
+
+
+def other_measures_table(
+    results: Results, listed: Listed, titles: Mapping[str, str], names: Mapping[str, str]
+) -> PlainTable:
+    """SynAFA minus each other policy by four measures, stars at p < 0.05."""
+    rows = []
+    for dataset, budget in listed:
+        for method in (*EIGHT, *_GENERATIVE, *REFERENCES):
+            found = compare(results, "synafa", method, budget, dataset=dataset)
+            if found is not None:
+                others = _others(results, method, budget, dataset)
+                rows.append((titles[dataset], budget, _title(method, names), _starred(found.value, found.p), *others))
+    note = (
+        "Plain accuracy under a class-weighted classifier grows when a policy pushes it towards the majority class. "
+        "Threshold-matched: both decision thresholds set on validation rows to the positive share of the validation "
+        "rows."
+    )
+    columns = ("dataset", "budget", "against", "accuracy", "balanced accuracy", "AUROC", "threshold-matched accuracy")
+    return PlainTable("SynAFA minus the others by four measures", "benchmark-other-measures", columns, rows, note)
+
+
+def _others(results: Results, method: str, budget: float, dataset: str) -> tuple[str, str, str]:
+    from synafa.stats import paired_bootstrap_statistic
+
+    first, second = (find(results, name, budget, dataset=dataset) for name in ("synafa", method))
+    assert first is not None
+    assert second is not None
+    y = first.arrays["y"]
+    balanced = paired_bootstrap_statistic(
+        first.arrays[f"predicted_{budget:g}"], second.arrays[f"predicted_{budget:g}"], y, "balanced_accuracy"
+    )
+    area = ""
+    if len(set(y.tolist())) == 2:
+        a, b = (one.arrays[f"positive_{budget:g}"] for one in (first, second))
+        found = paired_bootstrap_statistic(a, b, y, "auroc", n_resamples=_RESAMPLES)
+        area = _starred(found.difference, found.pvalue)
+    matched = threshold_matched(results, "synafa", method, budget, dataset=dataset)
+    last = "" if matched is None else _starred(matched.difference, matched.pvalue)
+    return _starred(balanced.difference, balanced.pvalue), area, last
+
+
+def _starred(value: float, p: float) -> str:
+    return f"{value:+.3f}{'*' if p < 0.05 else ''}"
+
+
+def _title(method: str, names: Mapping[str, str]) -> str:
+    own = {"synafa": "SynAFA", "synafa-uncorrected": "SynAFA, uncorrected harness"}
+    return {**own, **names}.get(method, method)

@@ -1,0 +1,161 @@
+"""The feasibility mask: what happens when a pair is proposed only if the remaining budget can pay for both members?
+
+The alpha sweep again with that one change; the deployed policy and the baselines are the alpha sweep's own units.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from synafa.datasets.synthetic import ALPHAS
+from synafa.study.experiments.alpha_sweep import pooled_rows
+from synafa.study.experiments.sweeps import Sweep, alpha_sweep, draw, interval_row
+from synafa.study.figures_common import new_figure, zero_line
+from synafa.study.paper import paper_value
+from synafa.study.results import Results
+from synafa.study.settings import Settings
+from synafa.study.shared import THREE, VERSION, array
+from synafa.study.shared import run_policy_unit as run
+from synafa.study.tables import Figure, Headline, PlainTable, ReportRow, ReportTable
+from synafa.study.unit import Unit
+
+__all__ = ["COVERS", "NAME", "TITLE", "VERSION", "figures", "headline", "run", "tables", "units"]
+
+NAME = "feasibility"
+TITLE = "Feasibility mask: pairs only when both members are affordable"
+COVERS = (
+    "feasibility-main",
+    "synergy-budget-mask-sensitivity",
+    "synergy-budget-mask-sensitivity-full",
+    "appendix-mask-unchanged",
+)
+METHODS = {"deployed": "synafa", "masked": "synafa-masked"}
+
+
+def units(settings: Settings) -> list[Unit]:
+    return alpha_sweep(settings).units(settings, (*METHODS.values(), *THREE))
+
+
+def tables(results: Results) -> list[ReportTable | PlainTable]:
+    sweep = alpha_sweep(results.settings)
+    main = [
+        interval_row(
+            (f"{budget}", name),
+            sweep.mean(results, method, 1.0, budget),
+            paper_value("feasibility-main", budget, name),
+        )
+        for budget in (3, 5, 8)
+        for name, method in METHODS.items()
+    ]
+    whole = [
+        interval_row(
+            (f"{alpha:g}", f"{budget}", name),
+            sweep.mean(results, method, alpha, budget),
+            paper_value("synergy-budget-mask-sensitivity", alpha, f"{budget} {name}"),
+        )
+        for alpha in ALPHAS
+        for budget in (3, 5)
+        for name, method in METHODS.items()
+    ]
+    note = "Mean advantage over AACO, CAE and permutation; intervals resample instances."
+    label = "synergy-budget-mask-sensitivity"
+    return [
+        ReportTable("The mask at alpha = 1", "feasibility-main", ("budget", "rule"), main, note),
+        ReportTable("The mask at budgets 3 and 5", label, ("alpha", "budget", "rule"), whole, note),
+        ReportTable(
+            "Masked policy against each baseline, instances pooled",
+            f"{label}-full",
+            ("alpha", "baseline", "budget"),
+            pooled_rows(results, sweep, "synafa-masked", f"{label}-full", (3, 5)),
+        ),
+        _unchanged(results, sweep),
+        _cells(results, sweep),
+    ]
+
+
+def changes_at_8(results: Results, sweep: Sweep) -> list[tuple[float, int, float, float]] | None:
+    """(alpha, instance, share of test rows with another set, change of accuracy) wherever the mask changes budget 8."""
+    changed = []
+    for alpha in sweep.levels:
+        for instance in sweep.instances:
+            where = sweep.where(alpha)
+            masks = [array(results, "mask", method, 8, instance, **where) for method in METHODS.values()]
+            correct = [array(results, "correct", method, 8, instance, **where) for method in METHODS.values()]
+            if masks[0] is None or masks[1] is None or correct[0] is None or correct[1] is None:
+                return None
+            share = float((masks[0] != masks[1]).any(axis=1).mean())
+            if share > 0:
+                gain = float(correct[1].mean() - correct[0].mean())
+                changed.append((alpha, instance, share, gain))
+    return changed
+
+
+def _unchanged(results: Results, sweep: Sweep) -> ReportTable:
+    changed = changes_at_8(results, sweep)
+    moved = None if changed is None else [abs(gain) for *_, gain in changed]
+    found = {
+        "changed cells": None if changed is None else len(changed),
+        "cells": len(sweep.levels) * len(sweep.instances),
+        "largest change": None if moved is None else max(moved, default=0.0),
+    }
+    notes = {
+        "changed cells": "cells in which a test row acquires another set; in most of them the last unit of the budget "
+        "buys B2 instead of B3 or the reverse"
+    }
+    rows = [
+        ReportRow(
+            (name,),
+            value,
+            paper_value("appendix-mask-unchanged", name, "value"),
+            deterministic=name == "cells",
+            note=notes.get(name, ""),
+        )
+        for name, value in found.items()
+    ]
+    return ReportTable("The mask at budget 8", "appendix-mask-unchanged", ("statistic",), rows)
+
+
+def _cells(results: Results, sweep: Sweep) -> PlainTable:
+    columns = ("alpha", "instance", "share of rows with another set", "change of accuracy")
+    return PlainTable(
+        "Where the mask changes budget 8", "mask-at-8", columns, changes_at_8(results, sweep) or [], digits=4
+    )
+
+
+def figures(results: Results) -> list[Figure]:
+    sweep = alpha_sweep(results.settings)
+    figure, panels = new_figure(columns=3, width=3.0)
+    for axes, budget in zip(panels, (3, 5, 8)):
+        for index, (name, method) in enumerate(METHODS.items()):
+            if np.isnan(sweep.advantages(results, method, budget)).any():
+                return []
+            found = [sweep.mean(results, method, alpha, budget) for alpha in sweep.levels]
+            draw(axes, sweep.levels, found, name, index, band=True)
+        zero_line(axes)
+        axes.set(xlabel="alpha", ylabel="accuracy advantage", title=f"budget {budget}")
+        axes.legend(fontsize=8)
+    caption = "Mean advantage with the deployed rule and with the mask; bands: 95 %, instances resampled."
+    return [Figure("feasibility", "The feasibility mask", caption, figure)]
+
+
+def headline(results: Results) -> list[Headline]:
+    sweep = alpha_sweep(results.settings)
+    high = [alpha for alpha in sweep.levels if alpha >= 0.5]
+    masked = [sweep.mean(results, "synafa-masked", alpha, budget).value for budget in (3, 5) for alpha in high]
+    before = [sweep.mean(results, "synafa", alpha, budget).value for budget in (3, 5) for alpha in high]
+    there = [value for value in masked if value is not None]
+    if len(there) < len(masked) or any(value is None for value in before):
+        return []
+    positive = sum(value > 0 for value in there)
+    negative = sum(value < 0 for value in before if value is not None)
+    text = (
+        f"Feasibility mask at budgets 3 and 5, alpha >= 0.5: mean advantage positive in {positive} of {len(there)} "
+        f"cells with the mask, negative in {negative} of {len(before)} without."
+    )
+    said = [Headline(text, held=positive == len(there), rank=2)]
+    changed = changes_at_8(results, sweep)
+    if changed is not None:
+        cells = len(sweep.levels) * len(sweep.instances)
+        text = f"At budget 8 the mask leaves {cells - len(changed)} of {cells} cells as they were (paper: 22 of 25)."
+        said.append(Headline(text, held=len(changed) <= 3, rank=7))
+    return said

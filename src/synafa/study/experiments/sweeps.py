@@ -1,0 +1,196 @@
+"""The two synthetic sweeps as the experiments see them: units per level and instance, advantages as a matrix.
+
+The advantage of a policy is its accuracy minus the mean accuracy of AACO, CAE and permutation. With five instances the
+interval of a mean resamples instances; the interval of one instance's correlation resamples test rows (normal errors).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from synafa.datasets.synthetic import ALPHAS, FIXED_V_WEIGHTS
+from synafa.study.figures_common import line_with_interval
+from synafa.study.paper import PaperValue, paper_value
+from synafa.study.results import Results
+from synafa.study.settings import Settings
+from synafa.study.shared import THREE, Difference, advantage_rows, compare, policy_units
+from synafa.study.tables import ReportRow
+from synafa.study.unit import Unit
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+INSTANCES = (0, 1, 2, 3, 4)
+_DRAWS = 10_000
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A number with its 95 % interval; None where it was not run."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """One sweep's levels and instances, and, with results, what was measured there.
+
+    dataset, parameter : the dataset's name and that of its level ("alpha", "fraction")
+    levels, instances : those of this profile; positions : where the levels lie on the axis of a correlation
+    """
+
+    dataset: str
+    parameter: str
+    levels: tuple[float, ...]
+    positions: tuple[float, ...]
+    instances: tuple[int, ...]
+    budgets: tuple[int, ...]
+
+    def units(self, settings: Settings, methods: Iterable[str]) -> list[Unit]:
+        """The policy units of these methods at every level and instance."""
+        return [
+            unit
+            for level in self.levels
+            for instance in self.instances
+            for method in methods
+            for unit in policy_units(settings, self.dataset, instance, method, self.budgets, **{self.parameter: level})
+        ]
+
+    def where(self, level: float) -> dict[str, float | str]:
+        return {"dataset": self.dataset, self.parameter: level}
+
+    def pooled(self, results: Results, a: str, b: str, level: float, budget: float) -> Difference | None:
+        """Accuracy difference over the test rows of all instances."""
+        return compare(results, a, b, budget, self.instances, **self.where(level))
+
+    def rows(self, results: Results, method: str, level: float, budget: float, instance: int) -> np.ndarray | None:
+        return advantage_rows(results, method, budget, instance, THREE, **self.where(level))
+
+    def advantages(self, results: Results, method: str, budget: float) -> np.ndarray:
+        """Mean advantage, float64 (levels, instances), NaN where a unit is missing."""
+        return self._cells(results, method, budget, lambda rows: float(rows.mean()))
+
+    def errors(self, results: Results, method: str, budget: float) -> np.ndarray:
+        """Standard errors of `advantages`, from test rows."""
+        return self._cells(results, method, budget, lambda rows: float(rows.std(ddof=1) / np.sqrt(len(rows))))
+
+    def _cells(
+        self, results: Results, method: str, budget: float, statistic: Callable[[np.ndarray], float]
+    ) -> np.ndarray:
+        cells = np.full((len(self.levels), len(self.instances)), np.nan)
+        for i, level in enumerate(self.levels):
+            for j, instance in enumerate(self.instances):
+                rows = self.rows(results, method, level, budget, instance)
+                if rows is not None:
+                    cells[i, j] = statistic(rows)
+        return cells
+
+    def mean(self, results: Results, method: str, level: float, budget: float) -> Interval:
+        """Mean advantage over instances with the instance-bootstrap interval."""
+        from synafa.stats import instance_bootstrap
+
+        if level not in self.levels:
+            return Interval(None)
+        values = self.advantages(results, method, budget)[self.levels.index(level)]
+        if np.isnan(values).any():
+            return Interval(None)
+        found = instance_bootstrap(values)
+        return Interval(found.estimate, found.low, found.high)
+
+    def deviation(self, results: Results, method: str, level: float, budget: float) -> Interval:
+        """Standard deviation over instances with its chi-square interval."""
+        from scipy.stats import chi2
+
+        if level not in self.levels or len(self.instances) < 2:
+            return Interval(None)
+        values = self.advantages(results, method, budget)[self.levels.index(level)]
+        if np.isnan(values).any():
+            return Interval(None)
+        sd, free = float(values.std(ddof=1)), len(values) - 1
+        low, high = (sd * float(np.sqrt(free / chi2.ppf(q, free))) for q in (0.975, 0.025))
+        return Interval(sd, low, high)
+
+    def correlation(self, results: Results, method: str, budget: float) -> Interval:
+        """Correlation of the levels with the mean advantage over instances, instances resampled."""
+        values = self.advantages(results, method, budget)
+        if np.isnan(values).any():
+            return Interval(None)
+        drawn = np.random.default_rng(0).integers(0, values.shape[1], size=(_DRAWS, values.shape[1]))
+        spread = _correlations(self.positions, values[:, drawn].mean(axis=2))
+        return _with_spread(_correlations(self.positions, values.mean(axis=1, keepdims=True))[0], spread)
+
+    def instance_correlations(self, results: Results, method: str, budget: float) -> list[Interval]:
+        """The correlation within each instance, test rows resampled."""
+        values, errors = self.advantages(results, method, budget), self.errors(results, method, budget)
+        if np.isnan(values).any():
+            return [Interval(None) for _ in self.instances]
+        noise = np.random.default_rng(0).standard_normal((len(self.levels), _DRAWS))
+        found = []
+        for value, error in zip(values.T, errors.T):
+            spread = _correlations(self.positions, value[:, None] + error[:, None] * noise)
+            found.append(_with_spread(_correlations(self.positions, value[:, None])[0], spread))
+        return found
+
+
+def _correlations(x: Sequence[float], y: np.ndarray) -> np.ndarray:
+    """Pearson correlation of x (L,) with each column of y (L, m); 0 where a column is constant."""
+    across = np.asarray(x, dtype=np.float64) - np.mean(x)
+    up = y - y.mean(axis=0)
+    scale = np.sqrt((across**2).sum() * (up**2).sum(axis=0))
+    return np.where(scale > 0, across @ up / np.where(scale > 0, scale, 1.0), 0.0)
+
+
+def _with_spread(value: float, spread: np.ndarray) -> Interval:
+    low, high = np.percentile(spread, [2.5, 97.5])
+    return Interval(float(value), float(low), float(high))
+
+
+def alpha_sweep(settings: Settings) -> Sweep:
+    """The sweep from additive to exclusive-or; levels and instances are thinned in the quick profile."""
+    whole = Sweep("synergy-sweep", "alpha", ALPHAS, ALPHAS, INSTANCES, (3, 5, 8))
+    return _thinned(whole) if settings.quick else whole
+
+
+def fixed_v_sweep(settings: Settings) -> Sweep:
+    """The control sweep at budget 8; correlations are taken with the paper's realised Syn/V."""
+    fractions = tuple(FIXED_V_WEIGHTS)
+    realised = tuple(float(paper_value("fixed-v-calibration", level, "Syn/V").value or 0.0) for level in fractions)
+    whole = Sweep("fixed-v", "fraction", fractions, realised, INSTANCES, (8,))
+    return _thinned(whole) if settings.quick else whole
+
+
+def _thinned(sweep: Sweep) -> Sweep:
+    return replace(sweep, levels=sweep.levels[::2], positions=sweep.positions[::2], instances=sweep.instances[:2])
+
+
+def interval_row(labels: tuple[str, ...], found: Interval, paper: PaperValue | None, note: str = "") -> ReportRow:
+    """A number with an interval beside the paper's."""
+    return ReportRow(labels, found.value, paper, found.low, found.high, note=note)
+
+
+def difference_row(
+    labels: tuple[str, ...], found: Difference | None, paper: PaperValue | None, note: str = ""
+) -> ReportRow:
+    """A tested difference beside the paper's; `not run` without one."""
+    if found is None:
+        return ReportRow(labels, None, paper, note=note)
+    return ReportRow.tested(labels, found.value, found.low, found.high, found.p, paper, note)
+
+
+def draw(
+    axes: Axes,
+    x: Sequence[float],
+    found: Sequence[Interval | Difference],
+    label: str,
+    index: int,
+    band: bool = False,
+) -> None:
+    """A line of numbers with their intervals; all of them must be there."""
+    y, low, high = ([float(getattr(one, what)) for one in found] for what in ("value", "low", "high"))
+    line_with_interval(axes, x, y, low, high, label, index, band)
