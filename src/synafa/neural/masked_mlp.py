@@ -68,10 +68,14 @@ class MaskedMLP:
         seed: int = 0,
         progress: Progress | None = None,
         profile: str = "paper",
+        mask_bank: np.ndarray | None = None,
     ) -> MaskedMLP:
-        """Train on the dataset's training rows; `progress(share, text)` is called after every epoch."""
+        """Train on the dataset's training rows; `progress(share, text)` is called after every epoch.
+
+        mask_bank : bool (m, D), masks to draw from in place of random hiding
+        """
         config = config_for(dataset, profile) if config is None else config
-        layers, losses = train(dataset, config, seed, progress)
+        layers, losses = train(dataset, config, seed, progress, mask_bank)
         return cls(tuple(layers), config, seed, dataset.key, profile, tuple(losses))
 
     def predict_proba(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:

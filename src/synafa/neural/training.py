@@ -118,17 +118,26 @@ class Adam:
 
 
 def train(
-    dataset: Dataset, config: MLPConfig, seed: int = 0, progress: Progress | None = None
+    dataset: Dataset,
+    config: MLPConfig,
+    seed: int = 0,
+    progress: Progress | None = None,
+    mask_bank: np.ndarray | None = None,
 ) -> tuple[list[np.ndarray], list[float]]:
-    """Weights and biases of the epoch with the lowest validation loss, and the validation loss of every epoch."""
+    """Weights and biases of the epoch with the lowest validation loss, and the validation loss of every epoch.
+
+    mask_bank : bool (m, D); rows of it are drawn in place of random hiding, in training and for the validation loss
+    """
+    if mask_bank is not None and (mask_bank.shape[1:] != (dataset.n_features,) or not len(mask_bank)):
+        raise SynafaError(f"mask_bank must hold masks of {dataset.n_features} features, got: {mask_bank.shape}.")
     if not len(dataset.train) or not len(dataset.validation):
         raise SynafaError(f"{dataset.key} needs training and validation rows to train the shared classifier.")
     with one_thread(), torch.no_grad():
-        return _train(dataset, config, seed, progress)
+        return _train(dataset, config, seed, progress, mask_bank)
 
 
 def _train(
-    dataset: Dataset, config: MLPConfig, seed: int, progress: Progress | None
+    dataset: Dataset, config: MLPConfig, seed: int, progress: Progress | None, mask_bank: np.ndarray | None
 ) -> tuple[list[np.ndarray], list[float]]:
     rng = np.random.Generator(np.random.SFC64(seed))  # the fastest of NumPy's; bits are most of what a step draws
     d, k, h = dataset.n_features, dataset.n_classes, config.hidden
@@ -138,7 +147,7 @@ def _train(
     weights = class_weights(y, k)
     target = torch.from_numpy(np.eye(k, dtype=np.float32)[y])
     weight = torch.from_numpy(weights[y])[:, None]
-    check = _Validation(dataset, config, weights, seed)
+    check = _Validation(dataset, config, weights, seed, mask_bank)
 
     shapes = layer_shapes(d, h, k)
     flat = torch.from_numpy(initial_parameters(shapes, rng))
@@ -158,6 +167,8 @@ def _train(
             size = len(rows)
             bits = np.frombuffer(rng.bytes(2 * size * (d + 2 * h)), dtype=np.uint16)
             shown = torch.from_numpy(bits[: size * d].reshape(size, d) >= round(hidden_share[step] * _LEVELS))
+            if mask_bank is not None:
+                shown = torch.from_numpy(mask_bank[rng.integers(0, len(mask_bank), size)])
             kept = torch.from_numpy((bits[size * d :] >= dropped).reshape(2, size, h))
             inputs = buffer[:size]
             inputs[:, d:] = shown
@@ -173,12 +184,18 @@ def _train(
 
 
 class _Validation:
-    """The class-weighted loss on the validation rows at hiding probability lo, under masks drawn once."""
+    """The class-weighted loss on the validation rows at hiding probability lo, or under masks of the bank, drawn once."""
 
-    def __init__(self, dataset: Dataset, config: MLPConfig, weights: np.ndarray, seed: int) -> None:
+    def __init__(
+        self, dataset: Dataset, config: MLPConfig, weights: np.ndarray, seed: int, mask_bank: np.ndarray | None
+    ) -> None:
         values = np.ascontiguousarray(dataset.X[dataset.validation], dtype=np.float32)
         y = dataset.y[dataset.validation]
-        shown = np.random.default_rng([seed, 1]).random(values.shape) >= config.lo
+        rng = np.random.default_rng([seed, 1])
+        if mask_bank is None:
+            shown = rng.random(values.shape) >= config.lo
+        else:
+            shown = mask_bank[rng.integers(0, len(mask_bank), len(values))]
         self._inputs = torch.from_numpy(np.hstack([values * shown, shown]).astype(np.float32))
         self._y = torch.from_numpy(np.asarray(y, dtype=np.int64))
         self._weight = torch.from_numpy(weights[y])
