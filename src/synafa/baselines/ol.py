@@ -95,9 +95,9 @@ class PNetwork(nn.Module):
         difference of two predictions is not blurred by different draws. The first layer is computed once; the second
         is one product for all rows and passes: (passes, h0) @ (h0, n*h1), since (m * h) W = m (diag(h) W).
         """
-        first, second, *rest = self.layers
+        first, second, *rest = [layer for layer in self.layers if isinstance(layer, nn.Linear)]
         keep = [self._draw(passes, layer.out_features) for layer in (first, second, *rest[:-1])]
-        total = torch.zeros(len(inputs), self.layers[-1].out_features)
+        total = torch.zeros(len(inputs), rest[-1].out_features)
         rows = min(len(inputs), 64)
         block = max(1, BLOCK // (rows * second.out_features))
         for part in torch.arange(len(inputs)).split(rows):

@@ -1,13 +1,13 @@
 """Partial VAE (Ma et al. 2019): a latent Gaussian from any subset of the features, a decoder, and a classifier.
 
-An observed position i with value v enters as h(v * e_i), summed over the observed positions; e_i is an embedding of norm
-at most 1 and h an MLP. Since h's last layer is linear, sum_i h(v_i e_i) = W2 (sum_i relu(v_i W1 e_i + b1)) + n b2: the
+An observed position i with value v enters as h(v * e_i), summed over the observed; e_i is an embedding of norm at most
+1 and h an MLP. Since h's last layer is linear, sum_i h(v_i e_i) = W2 (sum_i relu(v_i W1 e_i + b1)) + n b2: the
 last layer is applied once to the sum. Loss: squared error of all features + 0.1 KL + weighted cross-entropy.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from weakref import WeakKeyDictionary
 
 import torch
@@ -138,3 +138,8 @@ def shared_vae(dataset: Dataset, rows: Rows, settings: VAESettings, seed: int, p
         with training(seed):
             known[settings, seed] = fit_vae(rows, settings, progress)
     return known[settings, seed]
+
+
+def vae_part(settings: VAESettings) -> VAESettings:
+    """The VAE's own settings out of a policy's, so that policies with the same ones share it."""
+    return VAESettings(**{field.name: getattr(settings, field.name) for field in fields(VAESettings)})
