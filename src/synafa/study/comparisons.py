@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -42,10 +43,25 @@ class Difference:
 
 def find(results: Results, method: str, budget: float, instance: int = 0, **parameters: Any) -> UnitResult | None:
     """The finished unit that ran `method` at `budget` on this dataset instance."""
-    for result in results.where(method=method, instance=instance, **parameters):
-        if budget in result.unit.parameters.get("budgets", ()):
+    for result in _index(results).get((method, instance, float(budget)), ()):
+        if all(result.unit.parameters.get(name) == value for name, value in parameters.items()):
             return result
     return None
+
+
+_INDICES: WeakKeyDictionary[Results, dict[tuple[str, int, float], list[UnitResult]]] = WeakKeyDictionary()
+
+
+def _index(results: Results) -> dict[tuple[str, int, float], list[UnitResult]]:
+    """The finished policy units by method, instance and budget: tables look up thousands of cells."""
+    if results not in _INDICES:
+        index: dict[tuple[str, int, float], list[UnitResult]] = {}
+        for result in results:
+            given = result.unit.parameters
+            for budget in given.get("budgets", ()):
+                index.setdefault((given.get("method", ""), given.get("instance", 0), float(budget)), []).append(result)
+        _INDICES[results] = index
+    return _INDICES[results]
 
 
 def metric(

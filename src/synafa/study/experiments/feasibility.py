@@ -95,7 +95,7 @@ def _unchanged(results: Results, sweep: Sweep) -> ReportTable:
     moved = None if changed is None else [abs(gain) for *_, gain in changed]
     found = {
         "changed cells": None if changed is None else len(changed),
-        "cells": len(sweep.levels) * len(sweep.instances),
+        "cells": None if changed is None else len(sweep.levels) * len(sweep.instances),
         "largest change": None if moved is None else max(moved, default=0.0),
     }
     notes = {

@@ -172,7 +172,8 @@ def figures(results: Results) -> list[Figure]:
             draw(axes, sweep.positions, found, f"pair branch {'on' if index == 0 else name}", index, band=True)
         zero_line(axes)
         axes.set(xlabel=word, ylabel="accuracy advantage", title=f"{sweep.dataset}, budget 8")
-        axes.legend(fontsize=8)
+        if axes.lines[1:]:
+            axes.legend(fontsize=8)
     caption = "Mean advantage with and without proposals of unstarted pairs; bands: 95 %, instances resampled."
     return [Figure("pair-branch", "The pair branch", caption, figure)] if drawn else []
 
