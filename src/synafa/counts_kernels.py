@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit, prange, types
 from numba.extending import intrinsic
 
-GROUP = 4  # planes counted against another one at a time
+GROUP = 8  # planes that stay in cache while the others are counted against them
 
 
 @intrinsic
@@ -65,33 +65,46 @@ def single_counts(planes: np.ndarray, starts: np.ndarray) -> np.ndarray:
     return counts
 
 
+@njit(cache=True, inline="always")
+def _add(a, b, c):  # type: ignore[no-untyped-def]
+    """The sum of three bits in each of 64 places: the ones and the carries."""
+    either = a ^ b
+    return either ^ c, (a & b) | (either & c)
+
+
+@njit(cache=True)
+def _both(a, b, part):  # type: ignore[no-untyped-def]
+    """The number of ones in a & b; `part` is a seventh of the words, rounded down to whole vectors of four.
+
+    Seven words are added place by place into ones, twos and fours, so that three population counts serve for seven.
+    """
+    ones_count, twos_count, fours_count = np.uint64(0), np.uint64(0), np.uint64(0)
+    for i in range(part):
+        i1, i2, i3, i4, i5, i6 = i + part, i + 2 * part, i + 3 * part, i + 4 * part, i + 5 * part, i + 6 * part
+        sum1, carry1 = _add(a[i] & b[i], a[i1] & b[i1], a[i2] & b[i2])
+        sum2, carry2 = _add(a[i3] & b[i3], a[i4] & b[i4], a[i5] & b[i5])
+        ones, carry3 = _add(sum1, sum2, a[i6] & b[i6])
+        twos, fours = _add(carry1, carry2, carry3)
+        ones_count += popcount(ones)
+        twos_count += popcount(twos)
+        fours_count += popcount(fours)
+    total = ones_count + np.uint64(2) * twos_count + np.uint64(4) * fours_count
+    for w in range(7 * part, a.size):
+        total += popcount(a[w] & b[w])
+    return np.int64(total)
+
+
 @njit(parallel=True, cache=True)
 def add_pair_counts(planes: np.ndarray, starts: np.ndarray, joint: np.ndarray) -> None:
     """Add to `joint`, int64 (K, P, P), the rows of each class that are in both planes p < q (upper triangle only)."""
     n_planes = planes.shape[0]
-    n_classes = starts.size - 1
     groups = (n_planes + GROUP - 1) // GROUP
-    last = n_planes - 1
+    parts = (starts[1:] - starts[:-1]) // 28 * 4  # computed out here: inside `_both` it would keep the loop scalar
     for index in prange(groups):
         group = index // 2 if index % 2 == 0 else groups - 1 - index // 2  # short and long columns in turn
-        q = GROUP * group
-        # four planes at a time against every earlier one: each word of p is loaded once for the four
-        q0, q1, q2, q3 = planes[q], planes[min(q + 1, last)], planes[min(q + 2, last)], planes[min(q + 3, last)]
-        for p in range(min(q + GROUP - 1, last)):
-            plane = planes[p]
-            for y in range(n_classes):
-                n0, n1, n2, n3 = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
-                for w in range(starts[y], starts[y + 1]):
-                    word = plane[w]
-                    n0 += popcount(word & q0[w])
-                    n1 += popcount(word & q1[w])
-                    n2 += popcount(word & q2[w])
-                    n3 += popcount(word & q3[w])
-                if p < q:
-                    joint[y, p, q] += np.int64(n0)
-                if p < q + 1 <= last:
-                    joint[y, p, q + 1] += np.int64(n1)
-                if p < q + 2 <= last:
-                    joint[y, p, q + 2] += np.int64(n2)
-                if p < q + 3 <= last:
-                    joint[y, p, q + 3] += np.int64(n3)
+        first, last = GROUP * group, min(n_planes, GROUP * (group + 1))
+        for p in range(last):  # a group stays in cache while every earlier plane passes by
+            for q in range(max(first, p + 1), last):
+                for y in range(starts.size - 1):
+                    words = slice(starts[y], starts[y + 1])
+                    joint[y, p, q] += _both(planes[p, words], planes[q, words], parts[y])

@@ -1,0 +1,1 @@
+"""Benchmarks: ratios of two things measured in one run. `make bench` runs them all."""

@@ -1,0 +1,30 @@
+"""Timing on shared machines: the two sides of a ratio take turns, and the median of each counts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from statistics import median
+
+
+def seconds(action: Callable[[], object]) -> float:
+    """Wall time of one call."""
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
+
+
+def in_turns(*actions: Callable[[], object], rounds: int = 7) -> tuple[float, ...]:
+    """Median wall times of several actions that take turns; each is called once beforehand."""
+    for action in actions:
+        action()
+    times = [[seconds(action) for action in actions] for _ in range(rounds)]
+    return tuple(median(column) for column in zip(*times))
+
+
+def line(what: str, measured: float, unit: str, bar: float | None = None, at_most: bool = True) -> bool:
+    """Print a measurement beside its bar; True when it is met (or there is none)."""
+    met = bar is None or (measured <= bar if at_most else measured >= bar)
+    said = "" if bar is None else f"   bar: {'at most' if at_most else 'at least'} {bar:g} {unit}  {'ok' if met else 'MISSED'}"
+    print(f"{what:<66} {measured:>9.3f} {unit}{said}", flush=True)
+    return met
