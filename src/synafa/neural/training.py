@@ -184,7 +184,7 @@ def _train(
 
 
 class _Validation:
-    """The class-weighted loss on the validation rows at hiding probability lo, or under masks of the bank, drawn once."""
+    """The class-weighted loss on the validation rows at hiding probability lo or under the bank, masks drawn once."""
 
     def __init__(
         self, dataset: Dataset, config: MLPConfig, weights: np.ndarray, seed: int, mask_bank: np.ndarray | None

@@ -1,0 +1,366 @@
+"""May the policy change its mind? Acquired sets revised by single swaps under the diagnostic objective T(S).
+
+Each unit starts from the deployed policy's own sets at one budget, searches with the corrected and the uncorrected
+procedure, and measures accuracy before and after. The accepted swaps' changes of T and of utility go with it
+(`alignment` reports them), because they come from the same search.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from synafa.study import Figure, Headline, PlainTable, ReportRow, ReportTable, Settings, Unit
+from synafa.study.comparisons import array, difference_of
+from synafa.study.experiments import amortised, mnist_loop
+from synafa.study.figures_common import COLOURS, new_figure, zero_line
+from synafa.study.mnist import (
+    acquired,
+    deployed_tables,
+    exact_policy,
+    images,
+    narrowed,
+    pool_of,
+    probabilities,
+    widened,
+    with_tables,
+)
+from synafa.study.paper import find_value, paper_value
+from synafa.study.results import Results
+from synafa.study.shared import classifier_unit, load_dataset
+
+NAME = "local-search"
+TITLE = "Non-greedy revision of the acquired sets"
+VERSION = 1
+COVERS = ("failure-summary", "local-search-progression", "local-search-generalization")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where a search runs: `paper` is the paper's name of the setting, "" where it has none."""
+
+    name: str
+    title: str
+    dataset: str
+    budgets: tuple[int, ...]
+    paper: str
+
+
+SETTINGS = (
+    Setting("mnist-amortised", "MNIST-loop, amortised", "mnist-loop", (5, 10, 20), "MNIST-loop"),
+    Setting("mnist-exact", "MNIST-loop, exact", "mnist-loop", (5, 10, 20), ""),
+    Setting("physionet", "PhysioNet, exact", "physionet", (5, 10, 15), "PhysioNet"),
+    Setting("miniboone", "MiniBooNE, exact", "miniboone", (5, 10, 15), "MiniBooNE"),
+    Setting("mnist-90", "MNIST-loop, 90 pixels, exact", "mnist-loop", (5, 10, 20), "MNIST-90"),
+)
+NINE = ("mnist-amortised", "physionet", "miniboone")  # the paper's nine settings
+SUBSAMPLE = 1000
+_SECONDS = {"mnist-amortised": 5.0, "mnist-exact": 5.0, "mnist-90": 1.5, "physionet": 0.3, "miniboone": 3.0}
+
+
+def units(settings: Settings) -> list[Unit]:
+    found = []
+    for setting in SETTINGS:
+        if setting.dataset not in settings.datasets:
+            continue
+        needs = [classifier_unit(settings, setting.dataset)]
+        if setting.name == "mnist-amortised":
+            needs.append(amortised.group_unit(settings))
+        budgets = setting.budgets[:1] if settings.quick and setting.dataset == "mnist-loop" else setting.budgets
+        for budget in budgets:
+            found.append(
+                settings.unit(
+                    NAME,
+                    __name__,
+                    VERSION,
+                    {"setting": setting.name, "dataset": setting.dataset, "budget": budget},
+                    needs=tuple(needs),
+                    cost=5 + _SECONDS[setting.name] * budget,
+                )
+            )
+    if "mnist-loop" in settings.datasets:
+        found += mnist_loop.baseline_units(settings)  # the gap to CAE
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """A search's start: `policy` over the features searched, `features` which of the dataset's they are (None: all)."""
+
+    dataset: Any
+    policy: Any
+    features: np.ndarray | None
+
+    @property
+    def X(self) -> np.ndarray:
+        """Test rows, all features."""
+        return self.dataset.X[self.dataset.test]
+
+    @property
+    def y(self) -> np.ndarray:
+        return self.dataset.y[self.dataset.test]
+
+    @property
+    def searched(self) -> np.ndarray:
+        """Test rows, only the features that may be acquired."""
+        return self.X if self.features is None else self.X[:, self.features]
+
+    def wide(self, mask: np.ndarray) -> np.ndarray:
+        return widened(mask, self.features, self.dataset.n_features)
+
+
+def start(name: str, quick: bool) -> Start:
+    """The policy and rows of a setting."""
+    if name in ("physionet", "miniboone"):
+        dataset = load_dataset(name, 0, quick)
+        return Start(dataset, exact_policy(dataset), None)
+    dataset = images(quick)
+    if name == "mnist-90":
+        features = pool_of(dataset)
+        return Start(dataset, exact_policy(narrowed(dataset, features)), features)
+    policy = exact_policy(dataset)
+    if name == "mnist-amortised":
+        policy = with_tables(policy, deployed_tables(dataset, quick))
+    return Start(dataset, policy, None)
+
+
+def run(unit: Unit) -> dict[str, Any]:
+    from synafa.neural.shared import shared_classifier
+    from synafa.objective import local_search, set_objective
+    from synafa.study.experiments.alignment import swap_utilities
+
+    begin = start(unit["setting"], unit.quick)
+    classifier = shared_classifier(begin.dataset, profile=unit.profile, seed=0)
+    masks, _ = acquired(begin.policy, begin.searched, (unit["budget"],))
+    mask, codes, tables = masks[unit["budget"]], begin.policy.codes(begin.searched), begin.policy.tables_
+    before = probabilities(classifier, begin.X, begin.wide(mask))
+    right = before.argmax(axis=1) == begin.y
+    rows: list[dict[str, Any]] = []
+    arrays = {"before": right.astype(np.uint8)}
+    for search in ("corrected", "uncorrected"):
+        found = local_search(tables, codes, mask, corrected=search == "corrected")
+        after = probabilities(classifier, begin.X, begin.wide(found.mask)).argmax(axis=1) == begin.y
+        arrays[f"after_{search}"] = after.astype(np.uint8)
+        row = {
+            "search": search,
+            "n": len(right),
+            "accuracy_before": float(right.mean()),
+            "accuracy_after": float(after.mean()),
+            "swaps": len(found.row),
+            "rows_changed": int((found.mask != mask).any(axis=1).sum()),
+            "converged": float(found.converged.mean()),
+            "T_before": float(set_objective(tables, codes, mask).mean()),
+            "T_after": float(set_objective(tables, codes, found.mask).mean()),
+            "falling_swaps": int((found.delta < 0).sum()),
+        }
+        if search == "corrected":
+            aligned, more = swap_utilities(unit, begin, classifier, mask, found)
+            row |= aligned
+            arrays |= more
+            chosen = _subsample(len(right))
+            T = set_objective(tables, codes, mask), set_objective(tables, codes, found.mask)
+            arrays |= {"T_before": T[0], "T_after": T[1], "subsample": chosen}
+        rows.append(row)
+    return {"rows": rows, "arrays": arrays}
+
+
+def _subsample(n: int) -> np.ndarray:
+    """The paper's first diagnostic used 1,000 random test rows; its seed is not known."""
+    return np.sort(np.random.default_rng(0).choice(n, min(SUBSAMPLE, n), replace=False))
+
+
+def change(results: Results, setting: str, budget: int, search: str = "corrected") -> Any:
+    """Accuracy revised minus adaptive, or None."""
+    found = results.one(setting=setting, budget=budget)
+    return None if found is None else difference_of([found.arrays[f"after_{search}"]], [found.arrays["before"]])
+
+
+def present(results: Results) -> list[Setting]:
+    """Settings worth a row: those the paper has, and those that were run."""
+    return [s for s in SETTINGS if s.paper or results.where(setting=s.name)]
+
+
+def tables(results: Results) -> list[ReportTable | PlainTable]:
+    return [_failure(results), _generalisation(results), _progression(results), _searches(results)]
+
+
+def _failure(results: Results) -> ReportTable:
+    rows = []
+    for setting in SETTINGS:
+        if setting.name not in NINE:
+            continue
+        for budget in setting.budgets:
+            where, labels = (setting.paper, budget), (setting.title, str(budget))
+            found = change(results, setting.name, budget)
+            paper = paper_value("failure-summary", where, "dAcc")
+            if found is None:
+                rows.append(ReportRow((*labels, "change of accuracy"), None, paper))
+            else:
+                rows.append(
+                    ReportRow.tested(
+                        (*labels, "change of accuracy"), found.value, found.low, found.high, found.p, paper
+                    )
+                )
+            row = (results.select(setting=setting.name, budget=budget, search="corrected") or [{}])[0]
+            for shown, column, name in (("mean change of utility", "mean dU", "dU"), ("rho(dT, dU)", "rho", "rho")):
+                paper = paper_value("failure-summary", where, column)
+                low, high = row.get(f"{name}_low"), row.get(f"{name}_high")
+                rows.append(ReportRow((*labels, shown), row.get(name), paper, low, high))
+    note = "Utility is the shared classifier's probability of the true class; intervals resample test rows."
+    return ReportTable("Revision under T(S)", "failure-summary", ("setting", "budget", "figure"), rows, note)
+
+
+def _generalisation(results: Results) -> ReportTable:
+    rows = []
+    for setting in present(results):
+        for budget in setting.budgets:
+            paper = find_value("local-search-generalization", (setting.paper, budget), "dAcc")
+            found, labels = change(results, setting.name, budget), (setting.title, str(budget), "change of accuracy")
+            if found is None:
+                rows.append(ReportRow(labels, None, paper))
+            else:
+                rows.append(ReportRow.tested(labels, found.value, found.low, found.high, found.p, paper))
+            n = results.value("n", setting=setting.name, budget=budget, search="corrected")
+            paper = find_value("local-search-generalization", (setting.paper, budget), "n")
+            rows.append(ReportRow((setting.title, str(budget), "test rows"), n, paper, deterministic=True, digits=0))
+    note = "10,000 paired-bootstrap resamples. MNIST-loop with exact tables at D = 784 is ours; the paper has none."
+    return ReportTable(
+        "Revised minus adaptive accuracy", "local-search-generalization", ("setting", "budget", "figure"), rows, note
+    )
+
+
+def _progression(results: Results) -> ReportTable:
+    """Budget 20 on MNIST-loop: accuracies, share of the gap to CAE, and T."""
+    found = results.one(setting="mnist-amortised", budget=20)
+    cae = array(results, "correct", "cae", 20, dataset="mnist-loop")
+    columns = ("adaptive", "revised", "CAE gap closed percent", "T before", "T after")
+    rows = []
+    for label in ("1000", "12000"):
+        figures_ = dict.fromkeys(columns) if found is None else _progress(found.arrays, cae, label == "1000")
+        for column in columns:
+            paper = paper_value("local-search-progression", label, column)
+            low, high = None, None
+            value = figures_[column]
+            if column in ("adaptive", "revised") and value is not None:
+                half = 1.96 * float(np.sqrt(value * (1 - value) / int(label)))
+                low, high = value - half, value + half
+            note = "a subsample of our own; the paper's is not known" if label == "1000" else ""
+            rows.append(ReportRow((f"{int(label):,} rows", column), value, paper, low, high, note=note))
+    return ReportTable("MNIST-loop at D = 784, budget 20", "local-search-progression", ("rows", "figure"), rows)
+
+
+def _progress(arrays: dict[str, np.ndarray], cae: np.ndarray | None, part: bool) -> dict[str, float | None]:
+    rows = arrays["subsample"] if part else slice(None)
+    before, after = float(arrays["before"][rows].mean()), float(arrays["after_corrected"][rows].mean())
+    closed = None
+    if cae is not None and float(cae[rows].mean()) != before:
+        closed = 100 * (after - before) / (float(cae[rows].mean()) - before)
+    return {
+        "adaptive": before,
+        "revised": after,
+        "CAE gap closed percent": closed,
+        "T before": float(arrays["T_before"][rows].mean()),
+        "T after": float(arrays["T_after"][rows].mean()),
+    }
+
+
+def _searches(results: Results) -> PlainTable:
+    rows = []
+    for setting in SETTINGS:
+        for budget in setting.budgets:
+            for search in ("corrected", "uncorrected"):
+                found = results.select(setting=setting.name, budget=budget, search=search)
+                gap = change(results, setting.name, budget, search)
+                if not found or gap is None:
+                    continue
+                row = found[0]
+                shown = f"{gap.value:+.4f}" + ("*" if gap.significant else "")
+                swaps = (f"{row['swaps']:,}", f"{row['falling_swaps']:,}", f"{100 * row['converged']:.1f} %")
+                rows.append((setting.title, budget, search, *swaps, row["T_before"], row["T_after"], shown))
+    return PlainTable(
+        "Corrected and uncorrected search",
+        "local-search-both",
+        (
+            "setting",
+            "budget",
+            "search",
+            "swaps",
+            "swaps that lowered T",
+            "converged",
+            "T before",
+            "T after",
+            "accuracy",
+        ),
+        rows,
+        note="The uncorrected search judges both sides of a swap by the unchanged set, so that T may fall. "
+        "Not converged: still swapping after 200 rounds.",
+        digits=3,
+    )
+
+
+def figures(results: Results) -> list[Figure]:
+    settings = [s for s in SETTINGS if results.where(setting=s.name) and s.dataset == "mnist-loop"]
+    if not settings:
+        return []
+    figure, (left, right) = new_figure(columns=2, width=4.0, height=3.0)
+    colours = {"mnist-amortised": "blue", "mnist-exact": "green", "mnist-90": "vermillion"}
+    budgets = [b for b in (5, 10, 20) if any(results.where(setting=s.name, budget=b) for s in settings)]
+    width = 0.8 / len(settings)
+    last = budgets[-1]
+    for index, setting in enumerate(settings):
+        colour = COLOURS[colours[setting.name]]
+        rows = [results.select(setting=setting.name, budget=last, search="corrected")]
+        if rows[0]:
+            values = [rows[0][0]["accuracy_before"], rows[0][0]["accuracy_after"]]
+            left.bar([index - 0.2, index + 0.2], values, 0.36, color=[colour + "66", colour])
+            for x, value in zip((index - 0.2, index + 0.2), values):
+                left.text(x, value, f"{value:.3f}", ha="center", va="bottom", fontsize=7)
+        for place, budget in enumerate(budgets):
+            found = change(results, setting.name, budget)
+            if found is not None:
+                x = place + (index - (len(settings) - 1) / 2) * width
+                right.bar(x, found.value, 0.9 * width, color=colour, label=setting.title if place == 0 else None)
+                error = [[found.value - found.low], [found.high - found.value]]
+                right.errorbar(x, found.value, yerr=error, fmt="none", ecolor="black", capsize=2, lw=1)
+    left.set_xticks(range(len(settings)), [s.title.replace(", ", ",\n") for s in settings], fontsize=7)
+    left.set(ylabel="test accuracy", ylim=(0.5, 1.0))
+    left.set_title(f"a  Before (pale) and after search, budget {last}")
+    right.set_xticks(range(len(budgets)), [str(b) for b in budgets])
+    right.set(xlabel="budget, pixels", ylabel="revised minus adaptive accuracy")
+    right.set_title("b  What the search changes")
+    zero_line(right)
+    right.legend(fontsize=7)
+    for axes in (left, right):
+        axes.grid(axis="x", visible=False)
+    caption = (
+        "The same search on amortised tables (D = 784), on exact tables of the same 784 pixels, which the paper does not "
+        "have, and on exact tables of 90 pixels. The first two differ in the estimator alone. 95 % paired-bootstrap "
+        "intervals."
+    )
+    return [Figure("exact-vs-amortized", "Local search on exact and amortised tables", caption, figure)]
+
+
+def headline(results: Results) -> list[Headline]:
+    wanted = [s for s in SETTINGS if s.name in ("mnist-amortised", "physionet")]
+    found = [change(results, s.name, b) for s in wanted for b in s.budgets]
+    done = [d for d in found if d is not None]
+    if len(done) < len(found):
+        return []
+    gains, losses = sum(d.outcome == "win" for d in done), sum(d.outcome == "loss" for d in done)
+    lines = [
+        Headline(
+            f"Local search on PhysioNet and MNIST-loop: {gains} significant gains and {losses} significant losses in "
+            f"{len(done)} settings (paper: 0 and 4 of these 6).",
+            held=gains == 0,
+            rank=3,
+        )
+    ]
+    exact = [change(results, "mnist-exact", b) for b in (5, 10, 20)]
+    if all(d is not None for d in exact):
+        shown = ", ".join(f"{d.value:+.3f}" + ("*" if d.significant else "") for d in exact)
+        lines.append(
+            Headline(f"With exact tables of all 784 pixels the search changes accuracy by {shown} (5, 10, 20).", rank=5)
+        )
+    return lines
