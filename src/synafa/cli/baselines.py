@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+_LINE = "{:<14} {:<7} {:<11} {}"
+
 
 def baselines(
     as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
@@ -17,9 +19,7 @@ def baselines(
     if as_json:
         typer.echo(json.dumps([entry.as_row() for entry in REGISTRY.values()], indent=2, ensure_ascii=False))
         return
-    lines = [("name", "greedy", "per budget", "title, kind, paper")]
+    typer.echo(_LINE.format("name", "greedy", "per budget", "title, kind, paper"))
     for entry in REGISTRY.values():
-        words = f"{entry.title}: {entry.kind} ({entry.paper})"
-        lines.append((entry.name, *("yes" if flag else "no" for flag in (entry.greedy, entry.per_budget)), words))
-    for name, greedy, per_budget, words in lines:
-        typer.echo(f"{name:<14} {greedy:<7} {per_budget:<11} {words}")
+        greedy, per_budget = ("yes" if flag else "no" for flag in (entry.greedy, entry.per_budget))
+        typer.echo(_LINE.format(entry.name, greedy, per_budget, f"{entry.title}: {entry.kind} ({entry.paper})"))
