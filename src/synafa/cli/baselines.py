@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-_LINE = "{:<14} {:<7} {:<11} {}"
+_LINE = "{:<17} {:<7} {:<11} {}"
 
 
 def baselines(
