@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 
 from synafa.datasets.synthetic import ALPHAS
-from synafa.study.experiments.sweeps import Interval, Sweep, alpha_sweep, difference_row, draw, interval_row
+from synafa.study.experiments.sweeps import (
+    Interval,
+    Sweep,
+    alpha_sweep,
+    difference_row,
+    draw,
+    interval_row,
+    legend_below,
+)
 from synafa.study.figures_common import line_with_interval, new_figure, zero_line
 from synafa.study.paper import find_value, paper_value
 from synafa.study.results import Results
@@ -197,7 +205,7 @@ def _population(results: Results) -> ReportTable:
 
 def figures(results: Results) -> list[Figure]:
     sweep = alpha_sweep(results.settings)
-    figure, (left, right) = new_figure(columns=2)
+    figure, (left, right) = new_figure(columns=2, width=3.9, height=3.0)
     drawn = False
     for index, budget in enumerate(BUDGETS):
         values = sweep.advantages(results, "synafa", budget)
@@ -219,13 +227,19 @@ def figures(results: Results) -> list[Figure]:
         found = [sweep.pooled(results, "synafa", name, alpha, 8) for alpha in sweep.levels]
         there = [one for one in found if one is not None]
         if len(there) == len(found):
-            draw(right, sweep.levels, there, f"against {TITLES[name]}", index + 3)
+            draw(
+                right,
+                [alpha + 0.012 * (index - 1) for alpha in sweep.levels],
+                there,
+                f"against {TITLES[name]}",
+                index + 3,
+            )
     if not drawn:
         return []
     for axes, title in ((left, "(a) by budget"), (right, "(b) by baseline, budget 8")):
         zero_line(axes)
-        axes.set(xlabel="alpha (0 additive, 1 exclusive or)", ylabel="accuracy advantage of SynAFA", title=title)
-        axes.legend(fontsize=8)
+        axes.set(xlabel="alpha (0 additive, 1 exclusive or)", ylabel="accuracy advantage", title=title)
+        legend_below(axes)
     caption = (
         f"(a) Mean advantage over AACO, CAE and permutation; band: one SD over {len(sweep.instances)} instances. "
         "S1 and S2 cost 6 together: more than budgets 3 and 5. (b) Budget 8, pooled over instances, 95 % intervals of "

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from synafa.study.experiments.benchmark_measures import harness_table, measures_table, other_measures_table
-from synafa.study.experiments.sweeps import difference_row
+from synafa.study.experiments.sweeps import difference_row, legend_below
 from synafa.study.figures_common import COLOURS, new_figure
 from synafa.study.paper import find_value, paper_value
 from synafa.study.results import Results
@@ -290,7 +290,7 @@ def figures(results: Results) -> list[Figure]:
         axes.axvline(0.0, color="#444444", lw=0.8)
         axes.set_yticks(range(len(EIGHT)), [NAMES[m] for m in EIGHT] if axes is panels[0] else [""] * len(EIGHT))
         axes.set(xlabel="accuracy difference", title=TITLES[name], ylim=(len(EIGHT) - 0.5, -0.5))
-        axes.legend(fontsize=7)
+        legend_below(axes, columns=1)
     caption = "Accuracy of SynAFA minus that of each baseline, 95 % paired-bootstrap intervals."
     return [Figure("benchmark", "SynAFA against eight baselines", caption, figure)]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from synafa.datasets.synthetic import ALPHAS
 from synafa.study.experiments.alpha_sweep import pooled_rows
-from synafa.study.experiments.sweeps import Sweep, alpha_sweep, draw, interval_row
+from synafa.study.experiments.sweeps import Sweep, alpha_sweep, draw, interval_row, legend_below
 from synafa.study.figures_common import new_figure, zero_line
 from synafa.study.paper import paper_value
 from synafa.study.results import Results
@@ -133,7 +133,7 @@ def figures(results: Results) -> list[Figure]:
             draw(axes, sweep.levels, found, name, index, band=True)
         zero_line(axes)
         axes.set(xlabel="alpha", ylabel="accuracy advantage", title=f"budget {budget}")
-        axes.legend(fontsize=8)
+        legend_below(axes)
     caption = "Mean advantage with the deployed rule and with the mask; bands: 95 %, instances resampled."
     return [Figure("feasibility", "The feasibility mask", caption, figure)]
 

@@ -12,7 +12,15 @@ import numpy as np
 
 from synafa.datasets.synthetic import FIXED_V_WEIGHTS
 from synafa.study.experiments.alpha_sweep import BASELINES, TITLES, correlation_rows
-from synafa.study.experiments.sweeps import INSTANCES, Sweep, difference_row, draw, fixed_v_sweep, interval_row
+from synafa.study.experiments.sweeps import (
+    INSTANCES,
+    Sweep,
+    difference_row,
+    draw,
+    fixed_v_sweep,
+    interval_row,
+    legend_below,
+)
 from synafa.study.figures_common import new_figure, zero_line
 from synafa.study.paper import paper_value
 from synafa.study.results import Results
@@ -154,21 +162,25 @@ def _harness(results: Results, sweep: Sweep) -> ReportTable:
 
 def figures(results: Results) -> list[Figure]:
     sweep = fixed_v_sweep(results.settings)
-    figure, (axes,) = new_figure(width=4.2)
+    figure, (axes,) = new_figure(width=4.2, height=3.2)
     values = sweep.advantages(results, "synafa", BUDGET)
     if np.isnan(values).any():
         return []
     for index, name in enumerate(BASELINES):
         found = [sweep.pooled(results, "synafa", name, level, BUDGET) for level in sweep.levels]
         there = [one for one in found if one is not None]
-        draw(axes, sweep.positions, there, f"against {TITLES[name]}", index + 3)
+        draw(
+            axes,
+            [position + 0.006 * (index - 1) for position in sweep.positions],
+            there,
+            f"against {TITLES[name]}",
+            index + 3,
+        )
     means = [sweep.mean(results, "synafa", level, BUDGET) for level in sweep.levels]
     draw(axes, sweep.positions, means, "mean of the three", 0, band=True)
     zero_line(axes)
-    axes.set(
-        xlabel="realised Syn/V of the pair", ylabel="accuracy advantage of SynAFA", title="(c) V held at 0.10 bits"
-    )
-    axes.legend(fontsize=8)
+    axes.set(xlabel="realised Syn/V of the pair", ylabel="accuracy advantage", title="(c) V held at 0.10 bits")
+    legend_below(axes, columns=2)
     caption = (
         "Fixed-V control at budget 8: advantage against the pair's synergy share with its joint information held "
         "constant. Bars: 95 % paired-bootstrap intervals, instances pooled; band: instances resampled."

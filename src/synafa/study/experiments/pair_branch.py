@@ -17,6 +17,7 @@ from synafa.study.experiments.sweeps import (
     draw,
     fixed_v_sweep,
     interval_row,
+    legend_below,
 )
 from synafa.study.figures_common import new_figure, zero_line
 from synafa.study.paper import paper_value
@@ -160,7 +161,7 @@ def _text(results: Results) -> ReportTable:
 
 
 def figures(results: Results) -> list[Figure]:
-    figure, panels = new_figure(columns=2)
+    figure, panels = new_figure(columns=2, width=3.7, height=2.9)
     drawn = False
     sweeps = (alpha_sweep(results.settings), fixed_v_sweep(results.settings))
     for axes, sweep, word in zip(panels, sweeps, ("alpha", "realised Syn/V")):
@@ -172,8 +173,7 @@ def figures(results: Results) -> list[Figure]:
             draw(axes, sweep.positions, found, f"pair branch {'on' if index == 0 else name}", index, band=True)
         zero_line(axes)
         axes.set(xlabel=word, ylabel="accuracy advantage", title=f"{sweep.dataset}, budget 8")
-        if axes.lines[1:]:
-            axes.legend(fontsize=8)
+        legend_below(axes)
     caption = "Mean advantage with and without proposals of unstarted pairs; bands: 95 %, instances resampled."
     return [Figure("pair-branch", "The pair branch", caption, figure)] if drawn else []
 

@@ -194,3 +194,9 @@ def draw(
     """A line of numbers with their intervals; all of them must be there."""
     y, low, high = ([float(getattr(one, what)) for one in found] for what in ("value", "low", "high"))
     line_with_interval(axes, x, y, low, high, label, index, band)
+
+
+def legend_below(axes: Axes, columns: int = 3) -> None:
+    """The legend under the axis label, where no interval can hide behind it."""
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=columns, columnspacing=1.2)
