@@ -11,12 +11,11 @@ from synafa.baselines.jafa import JAFA, PROFILES
 from tests import acquisition_tasks as tasks
 
 QUICK = PROFILES["quick"]
-LONGER = replace(QUICK, batches=600, pretrain_batches=1200)
 
 
 @pytest.fixture(scope="module")
 def branching() -> JAFA:
-    return JAFA().fit(tasks.branch(), 2, LONGER, seed=0)
+    return JAFA().fit(tasks.branch(), 2, QUICK, seed=0)
 
 
 def test_the_deciding_feature_is_taken_first() -> None:
@@ -41,7 +40,7 @@ def test_a_permuted_target_destroys_the_advantage() -> None:
 
 def test_it_finds_an_xor_pair_among_noise() -> None:
     task = tasks.xor()
-    policy = JAFA().fit(task, 2, LONGER, seed=0)
+    policy = JAFA().fit(task, 2, QUICK, seed=0)
     _, mask = tasks.spend(policy, task, 2)
     assert mask[:, [1, 3]].all(1).mean() > 0.9
     assert tasks.accuracy(policy, task, mask) > 0.9

@@ -1,8 +1,9 @@
 """SynAFA, and any policy here, in the shape of AFABench's methods, and that benchmark's methods and tensors in ours.
 
 A method answers `act(masked_features, feature_mask, ...)` with an integer tensor (batch, 1): 0 stops, i acquires the
-feature i - 1; `predict` gives class probabilities. `MethodAdapter` turns a policy into a method, `PolicyFromMethod` goes back,
-`read_dataset` reads the benchmark's tensors. Files are read with `torch.load(weights_only=True)`: nothing is executed.
+feature i - 1; `predict` gives class probabilities. `MethodAdapter` turns a policy into a method, `PolicyFromMethod` a
+method into a policy, `read_dataset` the benchmark's tensors into a `Dataset` (`torch.load(weights_only=True)`, which
+executes nothing).
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from synafa.baselines.rl import (
     target_copy,
 )
 from synafa.baselines.rl_training import PretrainSettings, greedy_loss, pretrain, run_batches
-from synafa.baselines.set_encoder import SetEncoder
+from synafa.baselines.set_encoder import SetEncoder, start_lively
 from synafa.datasets.dataset import Dataset
 
 
@@ -60,6 +60,7 @@ class _Network(nn.Module):
         width = settings.encoder_width
         self.encoder = SetEncoder(n_features, settings.encoder_hidden, width, settings.rounds)
         self.classifier = mlp((width, *settings.classifier_hidden, n_classes))
+        start_lively(self.classifier)
         self.q = mlp((width, *settings.q_hidden, n_features))
 
     def logits(self, values: Tensor, mask: Tensor) -> Tensor:

@@ -12,6 +12,14 @@ from torch import Tensor, nn
 from synafa.baselines.common import mlp
 
 
+def start_lively(module: nn.Module) -> None:
+    """He initialisation of all linear layers: torch's default shrinks the signal in each, and this network is deep."""
+    for part in module.modules():
+        if isinstance(part, nn.Linear):
+            nn.init.kaiming_normal_(part.weight, nonlinearity="relu")
+            nn.init.zeros_(part.bias)
+
+
 class SetEncoder(nn.Module):
     """(values, mask) (n, D) to (n, width), the same for every order of the features."""
 
@@ -19,13 +27,13 @@ class SetEncoder(nn.Module):
         super().__init__()
         self.width = width
         self.rounds = rounds
-        # One layer on [value, one-hot(index)] kept as its two blocks, with that layer's initialisation and bias in E.
-        first = nn.Linear(n_features + 1, hidden[0])
-        self.value_weight = nn.Parameter(first.weight.detach()[:, 0].clone())
-        self.index_weight = nn.Parameter((first.weight.detach()[:, 1:].T + first.bias.detach()).clone())
+        # One layer on [value, one-hot(index)] kept as its two blocks; only two of its inputs are ever non-zero.
+        self.value_weight = nn.Parameter(torch.randn(hidden[0]))
+        self.index_weight = nn.Parameter(torch.randn(n_features, hidden[0]))
         self.read = nn.Sequential(nn.ReLU(), mlp((hidden[0], hidden[1], width)))
         self.process = nn.LSTMCell(2 * width, width)
         self.write = mlp((2 * width, *hidden, width))
+        start_lively(self)
         self.empty = nn.Parameter(torch.randn(width) * 0.1)
 
     def forward(self, values: Tensor, mask: Tensor) -> Tensor:
