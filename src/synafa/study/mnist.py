@@ -108,6 +108,8 @@ def amortised_group(dataset: Dataset, group: str, quick: bool, control: bool = F
     """The group's tables by name, from the cache or computed now; `control`: sample sizes of the 90-pixel control."""
     seed, k_range = GROUPS[group]
     wanted = [one for one in CONFIGURATIONS if one.group == group]
+    if quick:
+        wanted = [one for one in wanted if one.name == DEPLOYED]
     if control:
         wanted = [Configuration(str(k), group, k, "corrected") for k in CONTROL]
     size = {"reference_pairs": 100, "draws": 3, "trees": 10} if quick else {}

@@ -102,7 +102,7 @@ def _same_orders(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _effect(results: Results, dataset: str, weight: float, preset: str, budget: int) -> Any:
-    found = results.one(dataset=dataset)
+    found = next((one for one in results.where(dataset=dataset) if one.unit.experiment == NAME), None)
     if found is None:
         return None
     name = f"{weight:g}/{{}}/correct_{budget}"
@@ -110,7 +110,7 @@ def _effect(results: Results, dataset: str, weight: float, preset: str, budget: 
 
 
 def budgets_of(results: Results, dataset: str) -> list[int]:
-    return sorted({row["budget"] for row in results.select(dataset=dataset)})
+    return sorted({row["budget"] for row in results.select(dataset=dataset, preset="V")})
 
 
 def share(results: Results, dataset: str, weight: float, budget: int | None = None) -> float | None:
@@ -122,7 +122,7 @@ def share(results: Results, dataset: str, weight: float, budget: int | None = No
 
 def mean_effect(results: Results, dataset: str, weight: float) -> float | None:
     """Mean |change of accuracy| over presets and budgets."""
-    rows = [row for row in results.select(dataset=dataset) if row["lambda"] == weight]
+    rows = [row for row in results.select(dataset=dataset) if row.get("lambda") == weight]
     base = {row["budget"]: row["accuracy"] for row in rows if row["preset"] == "V"}
     values = [abs(row["accuracy"] - base[row["budget"]]) for row in rows if row["preset"] != "V"]
     return float(np.mean(values)) if values else None
@@ -233,7 +233,7 @@ def _combinations(results: Results) -> PlainTable:
 
 
 def figures(results: Results) -> list[Figure]:
-    present = [dataset for dataset in TITLES if results.where(dataset=dataset)]
+    present = [dataset for dataset in TITLES if budgets_of(results, dataset)]
     if not present:
         return []
     figure, (left, right) = new_figure(columns=2, width=3.9, height=3.0)

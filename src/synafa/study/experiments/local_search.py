@@ -335,9 +335,9 @@ def figures(results: Results) -> list[Figure]:
     for axes in (left, right):
         axes.grid(axis="x", visible=False)
     caption = (
-        "The same search on amortised tables (D = 784), on exact tables of the same 784 pixels, which the paper does not "
-        "have, and on exact tables of 90 pixels. The first two differ in the estimator alone. 95 % paired-bootstrap "
-        "intervals."
+        "The same search on amortised tables (D = 784), on exact tables of the same 784 pixels, which the paper does "
+        "not have, and on exact tables of 90 pixels. The first two differ in the estimator alone. 95 % intervals of "
+        "the paired bootstrap."
     )
     return [Figure("exact-vs-amortized", "Local search on exact and amortised tables", caption, figure)]
 
