@@ -232,6 +232,17 @@ def test_the_corrected_harness_changes_nine_of_the_fixed_v_runs():
     assert fixed_v.runs_changed(results_of(STANDARD, *map(acquisitions, units)), sweep) == 9
 
 
+def test_the_mask_changes_acquisitions_at_budget_8_in_six_cells_only():
+    sweep = sweeps.alpha_sweep(STANDARD)
+    units = sweep.units(STANDARD, ("synafa", "synafa-masked"))
+    done = [acquisitions(unit) for unit in units]
+    for result in done:
+        result.arrays["correct_8"] = np.ones(6000, dtype=np.uint8)
+    changed = feasibility.changes_at_8(results_of(STANDARD, *done), sweep)
+    assert [(one.alpha, one.instance) for one in changed] == [(0, 2), (0.25, 1), (0.5, 2), (0.75, 1), (0.75, 2), (1, 2)]
+    assert changed[0].share == pytest.approx(0.4867, abs=1e-4)
+
+
 @pytest.mark.data
 @pytest.mark.usefixtures("data_dir")
 def test_the_shares_that_reach_the_budget_alone_are_the_papers():
