@@ -281,3 +281,9 @@ def test_the_classifier_looks_only_at_what_was_acquired():
     assert (model.acquire(scrambled).mask == mask).all()
     assert (model.predict_proba(scrambled) == before).all()
     assert model.score(X, y) > 0.95
+
+
+def test_the_classifier_learns_a_pair_that_is_worthless_apart():
+    X, y = xor_table(n=4000, noise=10)
+    model = AcquisitionClassifier(SynAFA(budget=2)).fit(X[:3000], y[:3000])
+    assert model.score(X[3000:], y[3000:]) > 0.95
