@@ -250,7 +250,8 @@ def _fit_hurdle(features: np.ndarray, target: np.ndarray, held: np.ndarray, tree
 def _distinct(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Distinct rows and where each row is among them, by a 64-bit hash (sorting whole rows takes ten times as long)."""
     words = np.ascontiguousarray(features).view(np.uint32).astype(np.uint64)
-    factors = np.random.default_rng(0).integers(1, 2**63, words.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    rng = np.random.default_rng(0)
+    factors = [np.uint64(2 * int(rng.integers(1, 2**62)) + 1) for _ in range(words.shape[1])]
     keys = np.zeros(len(words), np.uint64)
     for i, factor in enumerate(factors):
         keys = (keys ^ (words[:, i] * factor)) * np.uint64(0x9E3779B97F4A7C15)

@@ -331,7 +331,7 @@ def figures(results: Results) -> list[Figure]:
     right.set(xlabel="budget, pixels", ylabel="revised minus adaptive accuracy")
     right.set_title("b  What the search changes")
     zero_line(right)
-    right.legend(fontsize=7)
+    right.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.2))
     for axes in (left, right):
         axes.grid(axis="x", visible=False)
     caption = (

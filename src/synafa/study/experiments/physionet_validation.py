@@ -200,7 +200,7 @@ def _pid_figure(row: dict[str, Any]) -> Figure:
     right.bar(names, values, color=colours, width=0.65)
     for x, value in enumerate(values):
         right.text(x, value, f"{value:.4f}", ha="center", va="bottom", fontsize=8)
-    right.set(ylabel="information about death in hospital, bits", ylim=(0, 1.15 * max(values)))
+    right.set(ylabel="information about death, bits", ylim=(0, 1.15 * max(values)))
     right.grid(axis="x", visible=False)
     right.set_title(f"b  PaO2 and FiO2, {row['n']:,} patients")
     caption = (
@@ -219,6 +219,7 @@ def _heatmap(rows: list[dict[str, Any]]) -> Figure:
     table = pl.DataFrame(rows, infer_schema_length=None)
     names = tuple(dict.fromkeys([*table["a"], *table["b"]]))
     drawn = heatmap(ScanResult(table, names, (), "exact", 0.05, 0), "PhysioNet: all pairs with under 35 % missing")
+    drawn.axes[0].grid(visible=False)
     caption = "Synergy above the diagonal, redundancy below; a dot marks a pair that is significant after correction."
     return Figure("physionet-scan", "Synergy and redundancy of all pairs", caption, drawn)
 
