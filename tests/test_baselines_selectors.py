@@ -37,8 +37,8 @@ def test_on_the_cube_gdfs_and_dime_end_clearly_above_static_selection() -> None:
     data = load("cube", noise=0.1, n=4000)
     classifier = MaskedMLP.fit(data, replace(config_for(data, "quick"), epochs=60))
     accuracy = {}
-    for method in ("permutation", "cae", "gdfs", "dime"):
-        policy = train(method, data, 4, None, "quick", cache=False)
+    for method, profile in (("permutation", "quick"), ("cae", "quick"), ("gdfs", "quick"), ("dime", "standard")):
+        policy = train(method, data, 4, None, profile, cache=False)
         episodes = run_policy(policy, data, "test", 4, classifier)
         accuracy[method] = float(np.mean(episodes.probabilities[:, -1].argmax(axis=1) == episodes.y))
     static = max(accuracy["permutation"], accuracy["cae"])
@@ -50,7 +50,7 @@ def test_cae_keeps_index_order_only_in_the_faithful_mode() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 6))
     data = task(X, 1.5 * X[:, 1] + 3.0 * X[:, 4] > 0)
-    settings = adapt(PROFILES["quick"], data)
+    settings = adapt(PROFILES["standard"], data)
     policy = CAE().fit(data, 2, settings, 0)
     assert policy.selected_.tolist() == [1, 4]
     assert policy.order[:2].tolist() == [4, 1]

@@ -175,7 +175,7 @@ def scaled(settings: Any, n_train: int) -> Any:
     """
     if settings.least_steps == 0:
         return settings
-    batch = min(settings.batch, max(32, n_train // 16))
+    batch = min(settings.batch, max(128, n_train // 16))  # never below the published 128
     passes = -(-settings.least_steps // max(1, -(-n_train // batch)))
     longer = {
         field.name: max(getattr(settings, field.name), passes)

@@ -58,7 +58,7 @@ class Settings:
 
 PROFILES = {
     "paper": Settings(),
-    "standard": Settings(pretrain_epochs=15, epochs=30, batch=256, lr=2e-3, decays=4, least_steps=2000),
+    "standard": Settings(pretrain_epochs=15, epochs=30, lr=3e-3, decays=4, least_steps=1200),
     "quick": Settings(pretrain_epochs=5, epochs=10, lr=3e-3, patience=4, decays=2, least_steps=400),
 }
 
