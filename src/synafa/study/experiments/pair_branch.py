@@ -111,7 +111,7 @@ def _real(results: Results) -> ReportTable:
                 for what in ("wins", "ties", "losses"):
                     printed = paper_value("pair-off-real", row, f"{what} {name}")
                     rows.append(ReportRow((*labels, f"{what} {name}"), counts.get(what), printed))
-    note = "Accuracy: normal interval over test rows. Wins, ties, losses against eight baselines, unadjusted p < 0.05."
+    note = "Accuracy: Wilson's interval over test rows. Wins, ties, losses against eight baselines, p < 0.05."
     return ReportTable(
         "Real tables with and without the branch", "pair-off-real", ("dataset", "budget", "number"), rows, note
     )
