@@ -20,7 +20,7 @@ from synafa.study.shared import classifier_unit, fit_synafa, unit_classifier, un
 
 NAME = "gating"
 TITLE = "The cost weight gates the pair branch"
-VERSION = 1
+VERSION = 2
 COVERS = ("appendix-gating-share", "appendix-gating-effect")
 
 LAMBDAS = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1)
