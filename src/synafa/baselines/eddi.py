@@ -1,0 +1,201 @@
+"""EDDI (Ma et al. 2019): take the feature whose likely values would move the prediction most.
+
+128 latent samples of the partial VAE are decoded; for each hidden i, every decoded x_i stands beside what is observed:
+score_i = mean over samples of KL(p(y | observed, x_i) || p(y | observed)) / c_i, with p from the shared classifier or,
+in the built-in variant, from the VAE's own. A feature is scored by its own value, also where it belongs to a group.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from synafa.baselines.common import Rows, one_thread
+from synafa.baselines.network_policy import NetworkPolicy, Progress
+from synafa.baselines.partial_vae import PartialVAE, VAESettings, shared_vae, vae_part
+from synafa.baselines.rl import unit_costs
+from synafa.baselines.training import classifier_layers
+from synafa.datasets.dataset import Dataset
+from synafa.errors import SynafaError
+
+BUFFER = 1 << 22  # numbers in the widest buffer: 16 MiB
+
+
+@dataclass(frozen=True)
+class Settings(VAESettings):
+    """Published number: 128 samples. The built-in variant runs the whole encoder on each, eight times the work."""
+
+    builtin: bool = False
+    samples: int = 128
+    builtin_samples: int = 128
+
+    @property
+    def drawn(self) -> int:
+        return self.builtin_samples if self.builtin else self.samples
+
+
+PROFILES = {
+    "paper": Settings(),
+    "standard": Settings(max_batches=3000, vae_patience=10, builtin_samples=32),
+    "quick": Settings(max_batches=600, first_check=200, vae_patience=5, samples=32, builtin_samples=16),
+}
+
+
+class Reader(ABC):
+    """p(y | observed) and p(y | observed, x_i) of one classifier, as log-probabilities."""
+
+    width: int
+
+    @abstractmethod
+    def start(self, values: Tensor, mask: Tensor) -> Tensor:
+        """What is computed once per row, (n, ...)."""
+
+    @abstractmethod
+    def plain(self, start: Tensor) -> Tensor:
+        """log p(y | observed), (n, K)."""
+
+    @abstractmethod
+    def extended(self, start: Tensor, feature: Tensor, x: Tensor) -> Tensor:
+        """log p(y | observed, x_feature = x): start (c, ...), feature (c,), x (c, S) to (c, S, K)."""
+
+
+class LayersReader(Reader):
+    """A masked MLP given by its layers: one more feature adds x*W_i + M_i to the first layer's sums."""
+
+    def __init__(self, layers: tuple[np.ndarray, ...]) -> None:
+        tensors = [torch.from_numpy(np.array(layer, dtype=np.float32)) for layer in layers]
+        d = tensors[0].shape[1] // 2
+        self.value, self.shown, self.bias = (
+            tensors[0][:, :d].T.contiguous(),
+            tensors[0][:, d:].T.contiguous(),
+            tensors[1],
+        )
+        self.rest = list(zip(tensors[2::2], tensors[3::2]))
+        self.width = self.value.shape[1]
+
+    def start(self, values: Tensor, mask: Tensor) -> Tensor:
+        return torch.addmm(self.bias, values, self.value).addmm_(mask.to(values.dtype), self.shown)
+
+    def plain(self, start: Tensor) -> Tensor:
+        out = start
+        for weight, bias in self.rest:
+            out = F.linear(F.relu(out), weight, bias)
+        return torch.log_softmax(out, dim=-1)
+
+    def extended(self, start: Tensor, feature: Tensor, x: Tensor) -> Tensor:
+        sums = (start + self.shown[feature])[:, None]
+        return self.plain(torch.addcmul(sums, x[..., None], self.value[feature][:, None]))
+
+
+class AnyReader(Reader):
+    """Any classifier with `predict_proba(values, mask)`; nothing is shared between the candidates."""
+
+    def __init__(self, classifier: Any, n_features: int) -> None:
+        self.classifier = classifier
+        self.width = 2 * n_features
+
+    def start(self, values: Tensor, mask: Tensor) -> Tensor:
+        return torch.cat([values, mask.to(values.dtype)], dim=1)
+
+    def plain(self, start: Tensor) -> Tensor:
+        values, mask = start.flatten(0, -2).chunk(2, dim=1)
+        p = self.classifier.predict_proba(values.numpy(), mask.numpy() > 0.5)
+        log = torch.from_numpy(np.array(p, dtype=np.float32)).clamp_min(1e-12).log()
+        return log.view(*start.shape[:-1], -1)
+
+    def extended(self, start: Tensor, feature: Tensor, x: Tensor) -> Tensor:
+        each = start[:, None].repeat(1, x.shape[1], 1)
+        rows = torch.arange(len(feature))
+        each[rows, :, feature] = x
+        each[rows, :, feature + start.shape[1] // 2] = 1.0
+        return self.plain(each)
+
+
+class VAEReader(Reader):
+    """The VAE's classifier at the posterior mean; one more position adds one term to the gathered sum."""
+
+    def __init__(self, vae: PartialVAE) -> None:
+        self.vae = vae
+        self.directions = vae.directions()
+        self.width = self.directions.shape[1]
+
+    def start(self, values: Tensor, mask: Tensor) -> Tensor:
+        return torch.cat([self.vae.gather(values, mask), mask.sum(1, keepdim=True).to(values.dtype)], dim=1)
+
+    def plain(self, start: Tensor) -> Tensor:
+        return torch.log_softmax(self.vae.classifier(self.vae.posterior(start[..., :-1], start[..., -1])[0]), dim=-1)
+
+    def extended(self, start: Tensor, feature: Tensor, x: Tensor) -> Tensor:
+        new = F.relu(torch.addcmul(self.vae.first.bias, x[..., None], self.directions[feature][:, None]))
+        mean, _ = self.vae.posterior(new.add_(start[:, None, :-1]), (start[:, -1:] + 1).expand_as(x))
+        return torch.log_softmax(self.vae.classifier(mean), dim=-1)
+
+
+class _Network(nn.Module):
+    noise: Tensor
+
+    def __init__(self, settings: Settings, n_features: int, n_classes: int) -> None:
+        super().__init__()
+        self.vae = PartialVAE(settings, n_features, n_classes)
+        # The same draws for every row and call: a row's choice does not depend on its neighbours in the batch.
+        self.register_buffer("noise", torch.randn(settings.drawn, settings.latent))
+
+
+class EDDI(NetworkPolicy):
+    """Efficient dynamic discovery of high-value information."""
+
+    name = "eddi"
+    settings_class = Settings
+    chunk = 256
+    network: _Network
+
+    def build(self, settings: Settings, n_features: int, n_classes: int) -> nn.Module:
+        return _Network(settings, n_features, n_classes)
+
+    def learn(self, dataset: Dataset, rows: Rows, costs: Tensor, seed: int, progress: Progress) -> None:
+        self.network.vae = shared_vae(dataset, rows, vae_part(self.settings), seed, progress)
+
+    def reader(self) -> Reader:
+        if self.settings.builtin:
+            return VAEReader(self.network.vae)
+        if self.classifier is None:
+            raise SynafaError("EDDI asks the shared classifier; set `classifier`, or use the variant eddi-builtin.")
+        layers = classifier_layers(self.classifier)
+        masked = layers is not None and layers[0].shape[1] == 2 * len(self.costs)
+        return LayersReader(layers) if layers is not None and masked else AnyReader(self.classifier, len(self.costs))
+
+    def decoded(self, values: Tensor, mask: Tensor) -> Tensor:
+        """(n, S, D): the decoded features of each row's own latent samples."""
+        mean, log_variance = self.network.vae.encode(values, mask)
+        z = mean[:, None] + self.network.noise * torch.exp(0.5 * log_variance)[:, None]
+        return self.network.vae.decoder(z)
+
+    def scores(self, values: Tensor, mask: Tensor) -> Tensor:
+        reader = self.reader()
+        imagined = self.decoded(values, mask)
+        start = reader.start(values, mask)
+        now = reader.plain(start)
+        row, feature = (~mask).nonzero(as_tuple=True)
+        gain = torch.zeros(len(row))
+        size = max(1, BUFFER // (self.settings.drawn * reader.width))
+        for part in torch.arange(len(row)).split(size):
+            r, i = row[part], feature[part]
+            then = reader.extended(start[r], i, imagined[r, :, i])
+            gain[part] = (then.exp() * (then - now[r][:, None])).sum(-1).mean(1)
+        result = torch.zeros(mask.shape)
+        result[row, feature] = gain / unit_costs(self.costs)[feature]
+        return result
+
+    def predict_proba(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """Class probabilities of the VAE's own classifier, float32 (n, K)."""
+        known = torch.from_numpy(np.array(mask, dtype=bool))
+        seen = torch.from_numpy(np.array(values, dtype=np.float32)) * known
+        with one_thread(), torch.inference_mode():
+            reader = VAEReader(self.network.vae)
+            return reader.plain(reader.start(seen, known)).exp().numpy()

@@ -1,0 +1,160 @@
+"""ODIN (Zannone et al. 2019): PPO on top of a frozen partial VAE.
+
+The state is the VAE's posterior mean (20 numbers); policy and value are linear in it. Each step pays the probability of
+the true class after it, minus a cost term that is 0 under a hard budget. The model-based variant also trains on as many
+synthetic rows as there are real ones: decoded from z ~ N(0, I), labelled by the VAE's classifier.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from synafa.baselines.common import Rows, adam, one_thread
+from synafa.baselines.network_policy import NetworkPolicy, Progress
+from synafa.baselines.partial_vae import PartialVAE, VAESettings, shared_vae, vae_part
+from synafa.baselines.rl import Arena, LoopSettings, lambda_returns
+from synafa.baselines.rl_training import greedy_loss, run_batches
+from synafa.datasets.dataset import Dataset
+
+
+@dataclass(frozen=True)
+class Settings(LoopSettings, VAESettings):
+    """Published numbers: clip 0.2, entropy 0.01, one pass over each 512 frames (in minibatches of `minibatch`)."""
+
+    model_based: bool = True
+    clip: float = 0.2
+    entropy: float = 0.01
+    minibatch: int = 128
+
+
+PROFILES = {
+    "paper": Settings(),
+    "standard": Settings(max_batches=3000, vae_patience=10, batches=1500, checks=10),
+    "quick": Settings(max_batches=600, first_check=200, vae_patience=5, batches=250, checks=5),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Rollout:
+    """T steps of N episodes as PPO needs them: state means (T, N, 20), allowed (T, N, D), action, log probability."""
+
+    state: Tensor
+    allowed: Tensor
+    action: Tensor
+    log_probability: Tensor
+    reward: Tensor
+    done: Tensor
+    next_state: Tensor
+
+
+class _Network(nn.Module):
+    def __init__(self, settings: Settings, n_features: int, n_classes: int) -> None:
+        super().__init__()
+        self.vae = PartialVAE(settings, n_features, n_classes)
+        self.policy = nn.Linear(settings.latent, n_features)
+        self.value = nn.Linear(settings.latent, 1)
+
+    def mean(self, values: Tensor, mask: Tensor) -> Tensor:
+        return self.vae.encode(values, mask)[0]
+
+    def logits(self, values: Tensor, mask: Tensor) -> Tensor:
+        return self.vae.classifier(self.mean(values, mask))
+
+    def preferences(self, values: Tensor, mask: Tensor) -> Tensor:
+        return self.policy(self.mean(values, mask))
+
+    def log_policy(self, state: Tensor, allowed: Tensor) -> Tensor:
+        return torch.log_softmax(self.policy(state).masked_fill(~allowed, -1e9), dim=-1)
+
+
+class ODIN(NetworkPolicy):
+    """Optimal discovery of high-value information."""
+
+    name = "odin"
+    settings_class = Settings
+    network: _Network
+
+    def build(self, settings: Settings, n_features: int, n_classes: int) -> nn.Module:
+        return _Network(settings, n_features, n_classes)
+
+    def scores(self, values: Tensor, mask: Tensor) -> Tensor:
+        return self.network.preferences(values, mask)
+
+    def predict_proba(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """Class probabilities of the VAE's classifier, float32 (n, K)."""
+        known = torch.from_numpy(np.array(mask, dtype=bool))
+        seen = torch.from_numpy(np.array(values, dtype=np.float32)) * known
+        with one_thread(), torch.inference_mode():
+            return torch.softmax(self.network.logits(seen, known), dim=1).numpy()
+
+    def learn(self, dataset: Dataset, rows: Rows, costs: Tensor, seed: int, progress: Progress) -> None:
+        settings, network = self.settings, self.network
+        Arena(rows.x, costs, self.budget, rows.reveal, 1)  # refuses a budget that affords nothing, before the VAE
+        network.vae = shared_vae(dataset, rows, vae_part(settings), seed, lambda s, t: progress(0.5 * s, t))
+        x, y = (rows.x, rows.y) if not settings.model_based else with_synthetic(network.vae, rows)
+        arena = Arena(x, costs, self.budget, rows.reveal, settings.parallel)
+        heads = nn.ModuleList([network.policy, network.value])
+        optimiser = adam(heads.parameters(), settings.learning_rate)
+        nothing = network.mean(torch.zeros(1, rows.n_features), torch.zeros(1, rows.n_features, dtype=torch.bool))
+        state = network.mean(arena.values(), arena.mask)
+
+        def one_batch(batch: int) -> None:
+            nonlocal state
+            rollout, state = self.roll(arena, state, nothing, y)
+            self.improve(rollout, optimiser)
+
+        def validation_loss() -> float:
+            return greedy_loss(network.preferences, network.logits, rows, costs, self.budget)
+
+        run_batches(heads, settings, one_batch, validation_loss, progress, 0.5, "odin: policy")
+
+    @torch.no_grad()
+    def roll(self, arena: Arena, state: Tensor, nothing: Tensor, y: Tensor) -> tuple[Rollout, Tensor]:
+        """Advance all episodes; each outcome is encoded once, for its reward and as the next state."""
+        network = self.network
+        steps: list[tuple[Tensor, ...]] = []
+        for _ in range(self.settings.steps):
+            log_p = network.log_policy(state, arena.allowed)
+            action = (log_p - torch.empty_like(log_p).exponential_().log_()).argmax(1)  # a draw from the policy
+            rows, may = arena.rows, arena.allowed
+            after, done = arena.step(action)
+            outcome = network.mean(arena.X[rows] * after, after)
+            truth = torch.softmax(network.vae.classifier(outcome), dim=1).gather(1, y[rows][:, None])[:, 0]
+            taken = log_p.gather(1, action[:, None])[:, 0]
+            steps.append((state, may, action, taken, truth, done, outcome))
+            state = torch.where(done[:, None], nothing, outcome)
+        return Rollout(*(torch.stack(column) for column in zip(*steps))), state
+
+    def improve(self, rollout: Rollout, optimiser: torch.optim.Optimizer) -> None:
+        """One pass of clipped policy steps and smooth-L1 value steps over the frames."""
+        settings, network = self.settings, self.network
+        with torch.no_grad():
+            following = network.value(rollout.next_state)[..., 0]
+            returns = lambda_returns(rollout.reward, rollout.done, following, settings.trace)
+            advantage = returns - network.value(rollout.state)[..., 0]
+        flat = [
+            column.flatten(0, 1)
+            for column in (rollout.state, rollout.allowed, rollout.action, rollout.log_probability, returns, advantage)
+        ]
+        for index in torch.randperm(len(flat[0])).split(settings.minibatch):
+            state, may, action, old, goal, gain = (column[index] for column in flat)
+            log_p = network.log_policy(state, may)
+            ratio = (log_p.gather(1, action[:, None])[:, 0] - old).exp()
+            surrogate = torch.min(ratio * gain, ratio.clamp(1 - settings.clip, 1 + settings.clip) * gain).mean()
+            entropy = -(log_p.exp() * log_p).sum(1).mean()
+            critic = F.smooth_l1_loss(network.value(state)[:, 0], goal)
+            optimiser.zero_grad(set_to_none=True)
+            (critic - surrogate - settings.entropy * entropy).backward()
+            optimiser.step()
+
+
+@torch.no_grad()
+def with_synthetic(vae: PartialVAE, rows: Rows) -> tuple[Tensor, Tensor]:
+    """The training rows and as many decoded from z ~ N(0, I), labelled by the VAE's classifier."""
+    z = torch.randn(len(rows.x), vae.latent)
+    return torch.cat([rows.x, vae.decoder(z)]), torch.cat([rows.y, vae.classifier(z).argmax(1)])
