@@ -197,8 +197,8 @@ def headline(results: Results) -> list[Headline]:
         return []
     positive = sum(value > 0 for value in each if value is not None)
     text = (
-        f"Fixed-V control: advantage rises with the synergy share, r = {found.value:+.2f} (paper +0.87), positive in "
-        f"{positive} of {len(each)} instances"
+        f"Fixed-V control: correlation of advantage with the synergy share {found.value:+.2f} (paper +0.87), positive "
+        f"in {positive} of {len(each)} instances"
     )
     text += f"; {before.value:+.2f} under the uncorrected harness (paper +0.92)." if before.value is not None else "."
     return [Headline(text, held=found.value > 0 and positive == len(each), rank=2)]
