@@ -54,7 +54,7 @@ CONTROL = (150, 1000, 36_000)
 
 @dataclass(frozen=True)
 class Amortised:
-    """Estimated tables with the seconds of the fit (shared by a group) and of asking the forests."""
+    """Estimated tables with the processor seconds of the fit (shared by a group) and of asking the forests."""
 
     tables: InformationTables
     fit_seconds: float
@@ -113,7 +113,7 @@ def amortised_group(dataset: Dataset, group: str, quick: bool, control: bool = F
     if control:
         wanted = [Configuration(str(k), group, k, "corrected") for k in CONTROL]
     size = {"reference_pairs": 100, "draws": 3, "trees": 10} if quick else {}
-    config = {"version": 1, "seed": seed, "k_range": k_range, "size": size}
+    config = {"version": 2, "seed": seed, "k_range": k_range, "size": size}
     folder = cache_dir() / "tables"
     paths = {
         one.name: folder
@@ -144,13 +144,13 @@ def _compute(
     from synafa.codes import Discretizer
 
     codes, y = Discretizer(n_bins=2).fit_transform(dataset.X[dataset.train]), dataset.y[dataset.train]
-    clock = time.perf_counter()
+    clock = time.process_time()
     estimator = AmortisedEstimator.fit(codes, y, k_range=k_range, seed=seed, **size)
-    fit_seconds = time.perf_counter() - clock
+    fit_seconds = time.process_time() - clock
     for one in wanted:
-        clock = time.perf_counter()
+        clock = time.process_time()
         tables = estimator.tables(codes, y, one.k_infer, one.sampling)
-        seconds = np.array([fit_seconds, time.perf_counter() - clock])
+        seconds = np.array([fit_seconds, time.process_time() - clock])
         arrays = {name: np.ascontiguousarray(getattr(tables, name)) for name in _FIELDS}
         with atomic_path(paths[one.name]) as temporary:
             save_file({**arrays, "seconds": seconds}, str(temporary))
