@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from synafa.datasets import Dataset, load
+from synafa.errors import SynafaError
 from synafa.objective import local_search
 from synafa.policy import SynAFA
 from synafa.study import Settings
@@ -161,6 +162,22 @@ def test_amortised_tables_are_computed_once(dataset: Dataset, monkeypatch, tmp_p
 
 def test_exact_tables_have_no_error(policy: SynAFA) -> None:
     assert amortised._errors(policy.tables_, policy.tables_)["cond_error"] == 0
+
+
+def test_a_classifier_trained_on_a_bank_knows_the_masks_of_the_bank(dataset: Dataset) -> None:
+    from synafa.neural import MaskedMLP, MLPConfig
+
+    bank = np.zeros((1, 9), bool)
+    bank[0, [0, 1]] = True
+    model = MaskedMLP.fit(dataset, MLPConfig(epochs=25, batch=64), mask_bank=bank)
+    X, y = dataset.X[dataset.test], dataset.y[dataset.test]
+    shown = np.broadcast_to(bank, X.shape)
+    assert (model.predict_proba(X * shown, shown).argmax(axis=1) == y).mean() > 0.85
+    values = model.layers[0][:, :9]
+    start = MaskedMLP.fit(dataset, MLPConfig(epochs=1, batch=64), mask_bank=bank).layers[0][:, :9]
+    assert np.array_equal(values[:, 2:], start[:, 2:])  # what no mask shows is never learned from
+    with pytest.raises(SynafaError, match="mask_bank"):
+        MaskedMLP.fit(dataset, mask_bank=bank[:, :5])
 
 
 def _accepted(name: str, budget: int) -> int:
