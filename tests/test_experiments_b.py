@@ -171,7 +171,7 @@ def test_a_classifier_trained_on_a_bank_knows_the_masks_of_the_bank(dataset: Dat
     bank[0, [0, 1]] = True
     model = MaskedMLP.fit(dataset, MLPConfig(epochs=25, batch=64), mask_bank=bank)
     X, y = dataset.X[dataset.test], dataset.y[dataset.test]
-    shown = np.broadcast_to(bank, X.shape)
+    shown = np.repeat(bank, len(X), axis=0)
     assert (model.predict_proba(X * shown, shown).argmax(axis=1) == y).mean() > 0.85
     values = model.layers[0][:, :9]
     start = MaskedMLP.fit(dataset, MLPConfig(epochs=1, batch=64), mask_bank=bank).layers[0][:, :9]
