@@ -7,6 +7,7 @@ from numba import njit, prange
 
 BLOCK = 16  # columns a thread handles together: one cache line of float32
 TILE = 64  # rows copied together
+SHARES = 8  # parts of the columns that threads take
 
 
 @njit(cache=True)
@@ -130,19 +131,21 @@ def summarise_binary(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     means = np.empty(d)
     thresholds = np.empty(d)
     zero = X.dtype.type(0)
-    for block in prange((d + BLOCK - 1) // BLOCK):
-        start = block * BLOCK
-        width = min(BLOCK, d - start)
-        columns = np.empty((width, n), X.dtype)
-        for first in range(0, n, TILE):  # in tiles, so that each page of X is touched once a block
-            last = min(n, first + TILE)
+    blocks = (d + BLOCK - 1) // BLOCK
+    for share in prange(SHARES):
+        columns = np.empty((BLOCK, n), X.dtype)  # one buffer for many blocks: fresh memory costs page faults
+        for block in range(share, blocks, SHARES):
+            start = block * BLOCK
+            width = min(BLOCK, d - start)
+            for first in range(0, n, TILE):  # in tiles, so that each page of X is touched once a block
+                last = min(n, first + TILE)
+                for c in range(width):
+                    for i in range(first, last):
+                        columns[c, i] = X[i, start + c] + zero  # -0.0 becomes 0.0: equal values, equal bits
             for c in range(width):
-                for i in range(first, last):
-                    columns[c, i] = X[i, start + c] + zero  # -0.0 becomes 0.0: equal values, equal bits
-        for c in range(width):
-            total = _sum(columns[c])
-            means[start + c] = total / n
-            thresholds[start + c] = _binary_threshold(columns[c]) if np.isfinite(total) else np.nan
+                total = _sum(columns[c])
+                means[start + c] = total / n
+                thresholds[start + c] = _binary_threshold(columns[c]) if np.isfinite(total) else np.nan
     return means, thresholds
 
 

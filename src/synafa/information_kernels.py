@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+BLOCK = 8  # features handled together
+
 
 def n_log_n(largest: int) -> tuple[np.ndarray, float]:
     """`f(n)` for n = 0..largest as int64 in units of the returned step (a power of two, in bits)."""
@@ -89,33 +91,38 @@ def pair_tables(
             for y in range(n_classes):
                 code_rows[j, a] += codes[y, j, a]
                 class_terms[j, a] += f[codes[y, j, a]]
-    for index in prange(d):
-        j = index // 2 if index % 2 == 0 else d - 1 - index // 2  # long and short rows of the triangle in turn
+    blocks = (d + BLOCK - 1) // BLOCK
+    for index in prange(blocks):
+        block = (
+            index // 2 if index % 2 == 0 else blocks - 1 - index // 2
+        )  # long and short parts of the triangle in turn
+        first, last = block * BLOCK, min(d, (block + 1) * BLOCK)
         cells = np.zeros((n_classes, n_bins, n_bins), np.int64)
         along_j = np.zeros(n_bins, np.int64)
-        for k in range(j + 1, d):
-            _load_cells(joint, codes, class_counts, j, k, cells)
-            total = base
-            along_j[:] = 0
-            for b in range(n_bins):
-                along_k = 0
+        for k in range(first + 1, d):
+            for j in range(first, min(last, k)):  # neighbours j write to one cache line of row k
+                _load_cells(joint, codes, class_counts, j, k, cells)
+                total = base
+                along_j[:] = 0
+                for b in range(n_bins):
+                    along_k = 0
+                    for a in range(n_bins):
+                        rows = 0
+                        term = 0
+                        for y in range(n_classes):
+                            rows += cells[y, a, b]
+                            term += f[cells[y, a, b]]
+                        term -= f[rows]
+                        along_k += term
+                        along_j[a] += term
+                    total += along_k
+                    # I(Y; X_j | X_k = b): sum of cells - rows - classes + stratum
+                    stratum = code_rows[k, b]
+                    cond[j, k, b] = _bits(along_k - class_terms[k, b] + f[stratum], stratum, step)
                 for a in range(n_bins):
-                    rows = 0
-                    term = 0
-                    for y in range(n_classes):
-                        rows += cells[y, a, b]
-                        term += f[cells[y, a, b]]
-                    term -= f[rows]
-                    along_k += term
-                    along_j[a] += term
-                total += along_k
-                # I(Y; X_j | X_k = b): sum of cells - rows - classes + stratum
-                stratum = code_rows[k, b]
-                cond[j, k, b] = _bits(along_k - class_terms[k, b] + f[stratum], stratum, step)
-            for a in range(n_bins):
-                stratum = code_rows[j, a]
-                cond[k, j, a] = _bits(along_j[a] - class_terms[j, a] + f[stratum], stratum, step)
-            value = _bits(total, n, step)
-            pair[j, k] = value
-            pair[k, j] = value
+                    stratum = code_rows[j, a]
+                    cond[k, j, a] = _bits(along_j[a] - class_terms[j, a] + f[stratum], stratum, step)
+                value = _bits(total, n, step)
+                pair[j, k] = value
+                pair[k, j] = value
     return pair, cond
