@@ -1,0 +1,39 @@
+"""`synafa serve`: a model as a web page on this machine."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from synafa.cli.common import Model
+
+
+def serve(
+    model: Model,
+    host: Annotated[
+        str, typer.Option("--host", help="Address to listen on; the default is reached from this machine only.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 takes a free one.")
+    ] = 8000,
+    open_page: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+) -> None:
+    """Ask a model in the browser: enter what is known, read what to measure next and why.
+
+    Example: `synafa serve model.synafa --open`
+    """
+    from synafa import web
+    from synafa.storage import load_rule
+
+    rule = load_rule(model)
+    with web.listen(host, port) as listener:
+        local = web.is_loopback(listener)
+        app = web.create_app(rule, hosts=(*web.LOOPBACK, host, listener.getsockname()[0]) if local else ("*",))
+        typer.echo(f"{model} is at {web.address(listener)} - Ctrl-C ends it.")
+        if not local:
+            typer.echo("Everyone who reaches this address can ask the model: there is no password.", err=True)
+        try:
+            web.serve(app, listener, open_page=open_page)
+        except KeyboardInterrupt:
+            typer.echo("Ended.")
