@@ -95,7 +95,7 @@ def pair_tables(
     for index in prange(blocks):
         block = (
             index // 2 if index % 2 == 0 else blocks - 1 - index // 2
-        )  # long and short parts of the triangle in turn
+        )  # long and short parts in turn
         first, last = block * BLOCK, min(d, (block + 1) * BLOCK)
         cells = np.zeros((n_classes, n_bins, n_bins), np.int64)
         along_j = np.zeros(n_bins, np.int64)
