@@ -231,7 +231,8 @@ def _k_infer(results: Results) -> ReportTable:
             rows += _control_rows(results, k, budget, printed)
     note = (
         f"The paper does not say at which budget, or on which {CONTROL_ROWS:,} test rows; its values stand beside the "
-        f"budget whose exact accuracy is nearest ({nearest}). First {CONTROL_ROWS:,} test rows here."
+        f"budget whose exact accuracy is nearest ({nearest}). First {CONTROL_ROWS:,} test rows here. "
+        "Choosing the budget by that nearness favours agreement of the accuracies; the gaps are the fairer comparison."
     )
     return ReportTable(
         "90 pixels: amortised against exact", "amortized-k-infer", ("tables", "budget", "figure"), rows, note
@@ -310,17 +311,23 @@ def headline(results: Results) -> list[Headline]:
     if not exact or not group:
         return []
     seconds = group[0]["fit_seconds"] + group[0]["table_seconds"]
-    gaps = []
-    for budget in BUDGETS:
-        ours, other = correct_of(results, "exact", "exact", budget), correct_of(results, "group", DEPLOYED, budget)
-        if ours is not None and other is not None:
-            gap = difference_of([ours], [other])
-            gaps.append(f"{gap.value:+.3f}" + ("*" if gap.significant else ""))
+    gaps = {name: _gaps(results, name) for name in (DEPLOYED, "original")}
+    said = "; ".join(f"{', '.join(found)} against {name}" for name, found in gaps.items() if found)
     return [
         Headline(
-            f"Amortisation is not needed at D = 784: the exact tables of all 306,936 pairs take "
-            f"{exact[0]['table_seconds']:.1f} s of processor time, the amortised ones {seconds:.0f} s; exact minus "
-            f"amortised accuracy at 5, 10 and 20 pixels is {', '.join(gaps)}.",
+            f"At D = 784 the exact tables of all 306,936 pairs take {exact[0]['table_seconds']:.1f} s of processor time, "
+            f"the amortised ones {seconds:.0f} s. Accuracy of exact minus amortised at 5, 10, 20 pixels: {said}.",
             rank=3,
         )
     ]
+
+
+def _gaps(results: Results, name: str) -> list[str]:
+    """Exact minus amortised accuracy at each budget, with a star where significant."""
+    shown = []
+    for budget in BUDGETS:
+        ours, other = correct_of(results, "exact", "exact", budget), correct_of(results, "group", name, budget)
+        if ours is not None and other is not None:
+            gap = difference_of([ours], [other])
+            shown.append(f"{gap.value:+.3f}" + ("*" if gap.significant else ""))
+    return shown

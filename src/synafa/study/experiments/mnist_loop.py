@@ -314,7 +314,7 @@ def _erosion(results: Results) -> Figure:
         axes.set(xlabel="budget", ylabel="accuracy difference", xticks=ticks)
         axes.legend(fontsize=7)
     caption = (
-        "The advantage shrinks as the budget grows. (a) Grey: each baseline as printed in the paper; mean and standard "
+        "Advantage over the baselines by budget. (a) Grey: each baseline as printed in the paper; mean and standard "
         "error. (b) Difference to CAE with 95 % paired-bootstrap intervals."
     )
     return Figure("budget-erosion", "Erosion of the benefit with the budget", caption, figure)
