@@ -211,7 +211,7 @@ def figures(results: Results) -> list[Figure]:
     left.set_title("a  Accepted swaps")
     right.set_title("b  Accepted (dots), random (dashes)")
     left.legend(fontsize=7)
-    caption = "Change of T against change of utility over accepted swaps. 95 % intervals over test rows; dotted: 0.15, and one half."
+    caption = "Change of T against change of utility. 95 % intervals over test rows; dotted: 0.15, and one half."
     return [Figure("alignment", "Objective and utility, swap by swap", caption, figure)]
 
 
@@ -222,7 +222,7 @@ def headline(results: Results) -> list[Headline]:
     most = max(abs(row["rho"]) for row in found)
     return [
         Headline(
-            f"Gains of the objective against gains of utility, swap by swap: the largest |correlation| over {len(found)} "
+            f"Gains of the objective against gains of utility, swap by swap: largest |correlation| over {len(found)} "
             f"settings is {most:.3f} (paper: 0.107).",
             held=most < LIMIT,
             rank=3,

@@ -315,8 +315,8 @@ def headline(results: Results) -> list[Headline]:
     said = "; ".join(f"{', '.join(found)} against {name}" for name, found in gaps.items() if found)
     return [
         Headline(
-            f"At D = 784 the exact tables of all 306,936 pairs take {exact[0]['table_seconds']:.1f} s of processor time, "
-            f"the amortised ones {seconds:.0f} s. Accuracy of exact minus amortised at 5, 10, 20 pixels: {said}.",
+            f"At D = 784 the exact tables of all 306,936 pairs take {exact[0]['table_seconds']:.1f} s of processor "
+            f"time, the amortised ones {seconds:.0f} s. Accuracy of exact minus amortised at 5, 10, 20 pixels: {said}.",
             rank=3,
         )
     ]
