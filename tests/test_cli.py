@@ -261,11 +261,18 @@ def test_outputs_that_cannot_be_written_are_one_sentence(folder, call, tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["plain", "taken.csv"]
 
 
-@pytest.mark.parametrize("name", ["fit", "next", "acquire", "graph", "pairs", "demo"])
+def commands(command, words):
+    """A command and, for a group, its subcommands, as the words that call them."""
+    inner = getattr(command, "commands", {})
+    return [words, *(line for name, sub in inner.items() for line in commands(sub, [*words, name]))]
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
 def test_every_command_explains_itself_with_an_example(call, name):
-    code, out, _ = call(name, "--help")
-    assert code == 0
-    assert f"synafa {name}" in out.split("Example")[1]
+    for words in commands(load_command(name), [name]):
+        code, out, _ = call(*words, "--help")
+        assert code == 0
+        assert f"synafa {' '.join(words)}" in " ".join(out.split("Example")[1].split())
 
 
 def test_the_overview_lists_every_command(call):

@@ -13,7 +13,10 @@ _LINE = "{:<17} {:<7} {:<11} {}"
 def baselines(
     as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
 ) -> None:
-    """List the published policies that `synafa evaluate` can train."""
+    """List the published policies that `synafa evaluate` can train.
+
+    Example: `synafa baselines --json`
+    """
     from synafa.baselines import REGISTRY
 
     if as_json:

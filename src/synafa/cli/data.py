@@ -8,14 +8,21 @@ from typing import Annotated
 
 import typer
 
-data_app = typer.Typer(help="The study's datasets: what is here, and getting the rest.", no_args_is_help=True)
+data_app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="The study's datasets: what is here, and getting the rest.\n\nExample: `synafa data list`",
+)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @data_app.command("list")
 def list_datasets(as_json: AsJson = False) -> None:
-    """Show every dataset with its state, size, licence and source."""
+    """Show every dataset with its state, size, licence and source.
+
+    Example: `synafa data list --json`
+    """
     from synafa.datasets import describe
 
     rows = describe()
@@ -41,7 +48,10 @@ def fetch_dataset(
     name: Annotated[str, typer.Argument(help="A name from `synafa data list`.")],
     as_json: AsJson = False,
 ) -> None:
-    """Download a dataset's files into the cache, unless they are there already."""
+    """Download a dataset's files into the cache, unless they are there already.
+
+    Example: `synafa data fetch bank`
+    """
     from synafa.datasets import fetch
 
     paths = fetch(name, progress=not as_json)

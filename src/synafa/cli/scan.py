@@ -38,7 +38,10 @@ def scan(
     heatmap: Annotated[Path | None, typer.Option(help="Draw a heat map into this .png, .svg or .pdf file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Test all pairs of features for synergy and redundancy about a target."""
+    """Test all pairs of features for synergy and redundancy about a target.
+
+    Example: `synafa scan patients.csv --target died --halves --heatmap pairs.svg -o pairs.parquet`
+    """
     from synafa.errors import SynafaError
     from synafa.files import atomic_path
     from synafa.scan import discovery_validation

@@ -12,7 +12,8 @@ study_app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Run the study's experiments and write its report.",
+    rich_markup_mode="markdown",
+    help="Run the study's experiments and write its report.\n\nExample: `synafa study run --quick`",
 )
 
 Names = Annotated[
@@ -37,7 +38,10 @@ def run(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the units that would run.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Run what is not finished yet. Stop it at any time: the next run goes on where this one ended."""
+    """Run what is not finished yet. Stop it at any time: the next run goes on where this one ended.
+
+    Example: `synafa study run benchmark gating --profile standard --workers 2`
+    """
     from synafa.study.experiment import load_experiments
     from synafa.study.progress import Silent, best_display
     from synafa.study.store import Store
@@ -75,7 +79,10 @@ def status(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Units done, failed and pending per experiment, time spent and time left."""
+    """Units done, failed and pending per experiment, time spent and time left.
+
+    Example: `synafa study status --profile standard`
+    """
     from synafa.study.experiment import load_experiments
     from synafa.study.progress import duration
     from synafa.study.status import study_status
@@ -116,7 +123,10 @@ def report(
     results: ResultsOption = None,
     seed: Seed = 0,
 ) -> None:
-    """Write the report (HTML, Markdown, figures, small result tables) from the results at hand."""
+    """Write the report (HTML, Markdown, figures, small result tables) from the results at hand.
+
+    Example: `synafa study report --profile standard --output docs/study`
+    """
     from synafa.study.experiment import load_experiments
     from synafa.study.report import write_report
 
