@@ -6,6 +6,7 @@ breast-cancer measurements. The same predictor, trained under random masks, judg
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -167,9 +168,8 @@ def run_demo(output: Path, as_json: bool = False) -> None:
             comparisons.append(compare(task, tick))
     files = write_results(output, comparisons, report_page(comparisons), results(comparisons))
     if as_json:
-        from synafa.cli.common import print_json
-
-        print_json({**results(comparisons), "files": files, "seconds": round(time.perf_counter() - start, 1)})
+        summary = {**results(comparisons), "files": files, "seconds": round(time.perf_counter() - start, 1)}
+        print(json.dumps(summary, indent=2, ensure_ascii=False))
         return
     console = Console(highlight=False)
     for comparison in comparisons:
