@@ -25,6 +25,11 @@ def in_turns(*actions: Callable[[], object], rounds: int = 7) -> tuple[float, ..
 def line(what: str, measured: float, unit: str, bar: float | None = None, at_most: bool = True) -> bool:
     """Print a measurement beside its bar; True when it is met (or there is none)."""
     met = bar is None or (measured <= bar if at_most else measured >= bar)
-    said = "" if bar is None else f"   bar: {'at most' if at_most else 'at least'} {bar:g} {unit}  {'ok' if met else 'MISSED'}"
+    limit = "at most" if at_most else "at least"
+    said = "" if bar is None else f"   bar: {limit} {bar:g} {unit}  {'ok' if met else 'MISSED'}"
+        ""
+        if bar is None
+        else f"   bar: {'at most' if at_most else 'at least'} {bar:g} {unit}  {'ok' if met else 'MISSED'}"
+    )
     print(f"{what:<66} {measured:>9.3f} {unit}{said}", flush=True)
     return met

@@ -103,7 +103,7 @@ class AcquisitionClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
     def _masked_copies(self, values: np.ndarray, acquired: np.ndarray) -> np.ndarray:
-        """Rows that know what the policy acquires, and `n_masks` copies that know a random set, its size log-uniform."""
+        """Rows that know what the policy acquires, and `n_masks` copies that know a random set of log-uniform size."""
         rng = np.random.default_rng(self.random_state)
         n, d = values.shape
         copies = [np.where(acquired, values, np.nan)]

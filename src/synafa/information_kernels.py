@@ -93,9 +93,7 @@ def pair_tables(
                 class_terms[j, a] += f[codes[y, j, a]]
     blocks = (d + BLOCK - 1) // BLOCK
     for index in prange(blocks):
-        block = (
-            index // 2 if index % 2 == 0 else blocks - 1 - index // 2
-        )  # long and short parts in turn
+        block = index // 2 if index % 2 == 0 else blocks - 1 - index // 2  # long and short parts in turn
         first, last = block * BLOCK, min(d, (block + 1) * BLOCK)
         cells = np.zeros((n_classes, n_bins, n_bins), np.int64)
         along_j = np.zeros(n_bins, np.int64)
