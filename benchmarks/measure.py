@@ -27,9 +27,5 @@ def line(what: str, measured: float, unit: str, bar: float | None = None, at_mos
     met = bar is None or (measured <= bar if at_most else measured >= bar)
     limit = "at most" if at_most else "at least"
     said = "" if bar is None else f"   bar: {limit} {bar:g} {unit}  {'ok' if met else 'MISSED'}"
-        ""
-        if bar is None
-        else f"   bar: {'at most' if at_most else 'at least'} {bar:g} {unit}  {'ok' if met else 'MISSED'}"
-    )
     print(f"{what:<66} {measured:>9.3f} {unit}{said}", flush=True)
     return met
