@@ -197,19 +197,19 @@ class DecisionRule:
             partner = self.feature_names[other]
             bits = float(self.pair[j, other])
             why = (
-                f"together with {partner} it tells {bits:.3g} bits about {self.target}"
-                f" (alone {self.single[j]:.3g} and {self.single[other]:.3g})"
+                f"together with {partner} it tells {_bits(bits)} bits about {self.target}"
+                f" (alone {_bits(self.single[j])} and {_bits(self.single[other])})"
             )
         elif decision.branch == CONDITIONAL:
             given = self.feature_names[other]
             bits = decision.score + self.cost_weight * cost
             why = (
-                f"given {self.describe_value(other, values[other])}, it tells {bits:.3g} bits about {self.target}"
-                f" (without that {self.single[j]:.3g})"
+                f"given {self.describe_value(other, values[other])}, it tells {_bits(bits)} bits about {self.target}"
+                f" (without that {_bits(self.single[j])})"
             )
         else:
             bits = float(self.single[j])
-            why = f"it tells {bits:.3g} bits about {self.target} by itself"
+            why = f"it tells {_bits(bits)} bits about {self.target} by itself"
         text = f"Measure {name} (cost {cost:g}): {why}."
         branch = BRANCHES[decision.branch]
         return Recommendation(name, cost, decision.score, bits, branch, partner, given, remaining, text)
@@ -288,3 +288,8 @@ class DecisionRule:
         if not fits or len(encoder.columns_) != d or rule.affordability not in AFFORDABILITY:
             raise SynafaError("The model's decision rule is damaged; fit and save the model again.")
         return rule
+
+
+def _bits(value: float) -> str:
+    """Information for a reader: three decimals, and no powers of ten for what is next to nothing."""
+    return f"{value:.3f}" if value >= 0.0005 else "under 0.001"
