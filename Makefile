@@ -9,7 +9,7 @@ ifneq ($(wildcard ../shared/data),)
 export SYNAFA_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test lint types bench docs clean setup
+.PHONY: demo test lint types quick-study bench docs clean setup
 
 setup: $(STAMP)
 
@@ -29,7 +29,13 @@ lint: setup
 types: setup
 	$(BIN)/mypy
 
-test: lint types
+# Every experiment of the study, end to end on cut-down data, from an empty cache; a failed unit fails the target.
+quick-study: setup
+	rm -rf build/quick
+	SYNAFA_CACHE=build/quick/cache $(BIN)/synafa study run all --quick --results build/quick/results
+	SYNAFA_CACHE=build/quick/cache $(BIN)/synafa study report --quick --results build/quick/results --output build/quick/report
+
+test: lint types quick-study
 	$(BIN)/python -m pytest -n 2
 
 bench: setup

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "synafa"
@@ -29,3 +31,29 @@ def test_nothing_imports_the_command_line_and_only_the_command_line_imports_the_
         own = path.relative_to(PACKAGE).parts[0]
         above = set(imported_parts(path)) & {"cli", "study"} - {own}
         assert not above or own == "cli", f"{path.relative_to(PACKAGE)} imports {sorted(above)}"
+
+
+def test_the_core_works_without_torch():
+    program = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "torch":
+            raise ModuleNotFoundError("No module named 'torch'", name="torch")
+sys.meta_path.insert(0, Absent())
+import numpy as np
+from synafa import AcquisitionClassifier, SynAFA
+from synafa.errors import MissingExtraError
+X = np.random.default_rng(0).normal(size=(200, 4))
+y = (X[:, 0] > 0).astype(int)
+assert AcquisitionClassifier(SynAFA(budget=1)).fit(X, y).score(X, y) > 0.9
+from synafa.baselines import train
+from synafa.datasets import load
+try:
+    train("gdfs", load("cube", n=100), 3, profile="quick", cache=False)
+except MissingExtraError as error:
+    assert "synafa[neural]" in str(error), error
+else:
+    raise AssertionError("a network was trained without torch")
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
