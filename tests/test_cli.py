@@ -76,7 +76,7 @@ def test_fit_says_what_it_learnt_and_where_the_model_is(folder, call, tmp_path):
 
 def test_options_of_fit_reach_the_model(folder):
     rule = load_model(folder / "m.synafa").rule_
-    assert rule.costs.tolist() == [2, 1, 1, 1]
+    assert rule.costs.tolist() == [2, 1, 1, 0], "what is known at the start costs nothing"
     assert rule.known.tolist() == [False, False, False, True]
     assert rule.budget == 4
     assert rule.target == "died"
@@ -96,8 +96,10 @@ def test_next_recommends_the_pair_and_then_its_partner(folder, call):
 
 def test_next_says_why_in_words_and_respects_what_cannot_be_had(folder, call):
     _, out, _ = call("next", folder / "m.synafa", "--unavailable", "lab1,lab 2")
-    assert out.startswith(("Stop", "Measure age"))
+    assert out.startswith(("Stop", "Measure age", "Tell sex (known from the start)"))
     _, out, _ = call("next", folder / "m.synafa", "--remaining", "0")
+    assert out.startswith("Tell sex"), "it is free"
+    _, out, _ = call("next", folder / "m.synafa", "--remaining", "0", "--observed", "sex=m")
     assert out.startswith("Stop")
     _, out, _ = call("next", folder / "m.synafa")
     assert "died" in out

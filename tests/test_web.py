@@ -90,7 +90,8 @@ def test_the_answer_is_the_recommendation_of_the_rule(rule, ask):
         )
         assert ask(case) == (200, wanted.to_dict())
     assert ask({"observed": None, "unavailable": None, "remaining": None})[1]["branch"] == "pair"
-    assert ask({"remaining": 0})[1]["feature"] is None
+    assert ask({"remaining": 0})[1]["feature"] == "sex", "known from the start, so it costs nothing"
+    assert ask({"remaining": 0, "observed": {"sex": "m"}})[1]["feature"] is None
 
 
 def test_what_was_typed_as_text_counts_as_its_number(ask):

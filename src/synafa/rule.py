@@ -210,7 +210,8 @@ class DecisionRule:
         else:
             bits = float(self.single[j])
             why = f"it tells {_bits(bits)} bits about {self.target} by itself"
-        text = f"Measure {name} (cost {cost:g}): {why}."
+        head = f"Tell {name} (known from the start)" if self.known[j] else f"Measure {name} (cost {cost:g})"
+        text = f"{head}: {why}."
         branch = BRANCHES[decision.branch]
         return Recommendation(name, cost, decision.score, bits, branch, partner, given, remaining, text)
 
