@@ -27,18 +27,16 @@ def tables_against_one_matrix_product() -> None:
     """Everything from a float32 matrix to single, pair and cond, against one `X.T @ X`."""
     y = np.random.default_rng(1).integers(0, 2, N)
     for name, X in matrices().items():
-        codes = Discretizer().fit(X).transform(X)
-        counts = PairCounts.from_codes(codes, y)
-        product, whole, fit, code, count, information = in_turns(
+        counts = PairCounts.from_values(X, y)
+        product, whole, count, information, by_codes = in_turns(
             lambda X=X: X.T @ X,
-            lambda X=X: InformationTables.from_codes(Discretizer().fit(X).transform(X), y),
-            lambda X=X: Discretizer().fit(X),
-            lambda X=X: Discretizer().fit(X[:100]).transform(X),
-            lambda codes=codes: PairCounts.from_codes(codes, y),
+            lambda X=X: InformationTables.from_values(X, y),
+            lambda X=X: PairCounts.from_values(X, y),
             lambda counts=counts: InformationTables.from_counts(counts),
+            lambda X=X: InformationTables.from_codes(Discretizer().fit(X).transform(X), y),
         )
-        print(f"  {N:,} x {D} {name}: X.T @ X {product:.3f} s; thresholds {fit:.3f}, codes {code:.3f}, ", end="")
-        print(f"counts {count:.3f}, tables {information:.3f} s")
+        print(f"  {N:,} x {D} {name}: X.T @ X {product:.3f} s; values to tables {whole:.3f} s, of which ", end="")
+        print(f"counts {count:.3f}, tables {information:.3f}; by way of codes {by_codes:.3f} s")
         line(f"all tables of a {name} matrix / one X.T @ X", whole / product, "times", 1 / 3)
 
 

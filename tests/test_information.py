@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synafa import InformationTables, PairCounts, SynafaError
+from synafa import Discretizer, InformationTables, PairCounts, SynafaError
 from tests import naive
 from tests.tables_strategy import coded_tables
 
@@ -75,6 +75,22 @@ def test_atoms_are_not_negative_and_sum_to_the_joint_information(table):
         assert (atom >= 0).all()
     total = atoms.redundant + atoms.unique + atoms.unique.T + atoms.synergy
     np.testing.assert_allclose(total, tables.pair, atol=1e-12)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(1, 300), st.integers(1, 20), st.integers(1, 4), st.integers(0, 10**6), st.booleans())
+def test_values_to_tables_in_one_pass_is_the_same_as_by_way_of_codes(n, d, classes, seed, holes):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)).round(int(rng.integers(0, 4))).astype(rng.choice([np.float32, np.float64]))
+    X[:, rng.random(d) < 0.3] = np.maximum(X[:, :1], 0)
+    if holes:
+        X[rng.random((n, d)) < 0.05] = np.nan
+    y = rng.integers(0, classes, n)
+    codes = Discretizer(2).fit(X).transform(X)
+    assert PairCounts.from_values(X, y) == PairCounts.from_codes(codes, y, 2)
+    one, other = InformationTables.from_values(X, y), InformationTables.from_codes(codes, y, 2)
+    for name in ("single", "pair", "cond", "specific"):
+        assert getattr(one, name).tobytes() == getattr(other, name).tobytes()
 
 
 def test_two_bits_of_an_xor_tell_nothing_alone_and_everything_together():

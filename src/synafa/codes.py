@@ -49,7 +49,7 @@ class Discretizer:
         """Learn edges and fill values from training rows; infinite cells are refused, NaN is a missing cell."""
         if not isinstance(self.n_bins, (int, np.integer)) or not 2 <= self.n_bins <= MAX_BINS:
             raise SynafaError(f"n_bins must be a whole number from 2 to {MAX_BINS}, got: {self.n_bins!r}.")
-        values = _as_matrix(X)
+        values = as_matrix(X)
         if not len(values):
             raise SynafaError("There are no training rows (n = 0); give at least one.")
         if self.n_bins == 2:
@@ -70,7 +70,7 @@ class Discretizer:
         """Codes, uint8 (n, D); a missing cell gets the code of the feature's training mean."""
         if not hasattr(self, "edges_"):
             raise SynafaError("This Discretizer is not fitted; call fit with training rows first.")
-        values = _as_matrix(X)
+        values = as_matrix(X)
         if values.shape[1] != len(self.edges_):
             raise SynafaError(f"X has {values.shape[1]} features, but {len(self.edges_)} were seen at fit time.")
         from synafa.codes_kernels import encode
@@ -82,7 +82,7 @@ class Discretizer:
         return self.fit(X).transform(X)
 
 
-def _as_matrix(X: Any) -> np.ndarray:
+def as_matrix(X: Any) -> np.ndarray:
     """A C-ordered float32 or float64 matrix."""
     values = np.asarray(X)
     if values.ndim != 2:

@@ -86,14 +86,21 @@ def _threshold(column: np.ndarray, median: float, low: float, high: float, third
 @njit(cache=True)
 def _sum(column: np.ndarray) -> float:
     """A sum in eight fixed lanes: fast, and the same on every machine and thread count."""
-    lanes = np.zeros(8)
-    whole = column.size - column.size % 8
-    for i in range(0, whole, 8):
-        for lane in range(8):
-            lanes[lane] += column[i + lane]
-    for i in range(whole, column.size):
-        lanes[0] += column[i]
-    return lanes.sum()
+    quarter = column.size // 8
+    a, b, c, d, e, f, g, h = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(quarter):
+        k = 8 * i
+        a += column[k]
+        b += column[k + 1]
+        c += column[k + 2]
+        d += column[k + 3]
+        e += column[k + 4]
+        f += column[k + 5]
+        g += column[k + 6]
+        h += column[k + 7]
+    for i in range(8 * quarter, column.size):
+        a += column[i]
+    return ((a + b) + (c + d)) + ((e + f) + (g + h))
 
 
 @njit(cache=True)
@@ -102,9 +109,9 @@ def _binary_threshold(column: np.ndarray) -> float:
     n = column.size
     low = column[0]
     high = column[0]
-    for i in range(n):
-        low = min(low, column[i])
-        high = max(high, column[i])
+    for i in range(n):  # written out, because min() and max() look after NaN and keep the loop scalar
+        low = column[i] if column[i] < low else low
+        high = column[i] if column[i] > high else high
     n_low = 0
     n_high = 0
     for i in range(n):
@@ -147,6 +154,57 @@ def summarise_binary(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
                 means[start + c] = total / n
                 thresholds[start + c] = _binary_threshold(columns[c]) if np.isfinite(total) else np.nan
     return means, thresholds
+
+
+@njit(cache=True)
+def _pack(column: np.ndarray, threshold: float, sizes: np.ndarray, starts: np.ndarray, plane: np.ndarray) -> None:
+    """The bits `x > threshold` of a column whose rows are grouped by class, each class from a fresh word on."""
+    at = 0
+    for y in range(sizes.size):
+        end = at + sizes[y]
+        for w in range(starts[y], starts[y + 1]):
+            word = np.uint64(0)
+            if at + 64 <= end:
+                chunk = column[at : at + 64]
+                for bit in range(64):
+                    word |= np.uint64(chunk[bit] > threshold) << np.uint64(bit)
+            else:
+                for bit in range(end - at):
+                    word |= np.uint64(column[at + bit] > threshold) << np.uint64(bit)
+            plane[w] = word
+            at = min(at + 64, end)
+
+
+@njit(parallel=True, cache=True)
+def pack_binary(
+    X: np.ndarray, rows: np.ndarray, sizes: np.ndarray, starts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Thresholds (D,) and bit planes (D, words) straight from values; `rows` lists the rows class by class.
+
+    One pass over X does what `summarise_binary`, `encode` and `pack_planes` do in three. A threshold is NaN where a
+    column holds NaN or infinity.
+    """
+    n, d = X.shape
+    thresholds = np.empty(d)
+    planes = np.empty((d, starts[-1]), np.uint64)
+    zero = X.dtype.type(0)
+    blocks = (d + BLOCK - 1) // BLOCK
+    for share in prange(SHARES):
+        columns = np.empty((BLOCK, n), X.dtype)
+        for block in range(share, blocks, SHARES):
+            start = block * BLOCK
+            width = min(BLOCK, d - start)
+            for first in range(0, n, TILE):
+                last = min(n, first + TILE)
+                for c in range(width):
+                    for i in range(first, last):
+                        columns[c, i] = X[rows[i], start + c] + zero
+            for c in range(width):
+                thresholds[start + c] = np.nan
+                if np.isfinite(_sum(columns[c])):
+                    thresholds[start + c] = _binary_threshold(columns[c])
+                    _pack(columns[c], thresholds[start + c], sizes, starts, planes[start + c])
+    return thresholds, planes
 
 
 @njit(parallel=True, cache=True)

@@ -58,13 +58,34 @@ class PairCounts:
         n_bins = max(2, int(codes.max()) + 1) if n_bins is None else n_bins
         return cls(codes.shape[1], n_bins, np.unique(labels)).update(codes, labels)
 
+    @classmethod
+    def from_values(cls, X: Any, y: Any) -> PairCounts:
+        """The counts of values cut into two bins by the study's rule, without codes in between.
+
+        Equal to `from_codes(Discretizer(2).fit_transform(X), y, 2)`, which is also what tables with missing cells take.
+        """
+        from synafa.codes import Discretizer, as_matrix
+        from synafa.codes_kernels import pack_binary
+
+        values = as_matrix(X)
+        labels = check_labels(y, len(values))
+        if not values.size:
+            raise SynafaError(f"X must be a table with at least one row and one column, got shape {values.shape}.")
+        classes, indices = np.unique(labels, return_inverse=True)
+        sizes = np.bincount(indices)
+        starts = np.concatenate([[0], np.cumsum((sizes + 63) // 64)])
+        thresholds, planes = pack_binary(values, np.argsort(indices, kind="stable"), sizes, starts)
+        if np.isnan(thresholds).any():
+            return cls.from_codes(Discretizer(2).fit_transform(values), labels, 2)
+        return cls(values.shape[1], 2, classes)._add_planes(planes, starts, sizes)
+
     @property
     def n_rows(self) -> int:
         return int(self.class_counts.sum())
 
     def update(self, codes: Any, y: Any) -> PairCounts:
         """Add rows; returns the object itself."""
-        from synafa.counts_kernels import add_pair_counts, pack_planes, single_counts
+        from synafa.counts_kernels import pack_planes
 
         codes = check_codes(codes)
         if codes.shape[1] != self.n_features:
@@ -74,7 +95,13 @@ class PairCounts:
         indices = self._class_indices(check_labels(y, len(codes)))
         order, starts = _rows_by_class(indices, len(self.classes))
         planes = pack_planes(codes, order, self.n_bins - 1)
-        self.class_counts += np.bincount(indices, minlength=len(self.classes))
+        return self._add_planes(planes, starts, np.bincount(indices, minlength=len(self.classes)))
+
+    def _add_planes(self, planes: np.ndarray, starts: np.ndarray, sizes: np.ndarray) -> PairCounts:
+        """Add rows packed into planes (P, words), `sizes` of each class from word `starts` on."""
+        from synafa.counts_kernels import add_pair_counts, single_counts
+
+        self.class_counts += sizes
         self.plane_counts += single_counts(planes, starts)
         add_pair_counts(planes, starts, self.joint)
         return self

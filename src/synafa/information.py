@@ -51,14 +51,20 @@ class InformationTables:
         return cls.from_counts(PairCounts.from_codes(codes, y, n_bins))
 
     @classmethod
+    def from_values(cls, X: Any, y: Any) -> InformationTables:
+        """The tables of training values cut into two bins: `Discretizer(2)` and `from_codes` in one pass over X."""
+        return cls.from_counts(PairCounts.from_values(X, y))
+
+    @classmethod
     def from_counts(cls, counts: PairCounts) -> InformationTables:
         """The tables of counts, wherever and in however many parts they were taken."""
-        from synafa.information_kernels import n_log_n, pair_tables, single_table
+        from synafa.information_kernels import n_log_n, pair_tables, pair_tables_two, single_table
 
         codes = counts.code_counts()
         f, step = n_log_n(counts.n_rows)
         single = single_table(codes, counts.class_counts, f, step)
-        pair, cond = pair_tables(counts.joint, codes, counts.class_counts, f, step)
+        kernel = pair_tables_two if codes.shape[::2] == (2, 2) else pair_tables
+        pair, cond = kernel(counts.joint, codes, counts.class_counts, f, step)
         np.fill_diagonal(pair, single)
         return cls(single, pair, cond, specific_information(codes, counts.class_counts), counts.class_counts)
 

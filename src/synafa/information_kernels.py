@@ -124,3 +124,48 @@ def pair_tables(
                 pair[j, k] = value
                 pair[k, j] = value
     return pair, cond
+
+
+@njit(cache=True)
+def _two(rows, ones, f):  # type: ignore[no-untyped-def]
+    """f of both classes of a cell minus f of the cell, for `rows` rows of which `ones` are of the second class."""
+    return f[ones] + f[rows - ones] - f[rows]
+
+
+@njit(parallel=True, cache=True)
+def pair_tables_two(  # type: ignore[no-untyped-def]
+    joint: np.ndarray, codes: np.ndarray, class_counts: np.ndarray, f: np.ndarray, step: float
+):
+    """`pair_tables` for two bins and two classes, without the scratch arrays: the same sums, so the same values."""
+    d = codes.shape[1]
+    n = class_counts[0] + class_counts[1]
+    base = f[n] - f[class_counts[0]] - f[class_counts[1]]
+    pair = np.zeros((d, d))
+    cond = np.zeros((d, d, 2))
+    rows = np.empty((d, 2), np.int64)
+    terms = np.empty((d, 2), np.int64)  # f(stratum) minus the class terms of the stratum
+    for j in range(d):
+        for a in range(2):
+            rows[j, a] = codes[0, j, a] + codes[1, j, a]
+            terms[j, a] = f[rows[j, a]] - f[codes[0, j, a]] - f[codes[1, j, a]]
+    blocks = (d + BLOCK - 1) // BLOCK
+    for index in prange(blocks):
+        block = index // 2 if index % 2 == 0 else blocks - 1 - index // 2
+        first, last = block * BLOCK, min(d, (block + 1) * BLOCK)
+        for k in range(first + 1, d):
+            for j in range(first, min(last, k)):
+                ones = joint[1, j, k]
+                both = joint[0, j, k] + ones
+                term11 = _two(both, ones, f)
+                term10 = _two(rows[j, 1] - both, codes[1, j, 1] - ones, f)
+                term01 = _two(rows[k, 1] - both, codes[1, k, 1] - ones, f)
+                left, left_ones = rows[j, 0] - rows[k, 1] + both, codes[1, j, 0] - codes[1, k, 1] + ones
+                term00 = _two(left, left_ones, f)
+                cond[j, k, 0] = _bits(term00 + term10 + terms[k, 0], rows[k, 0], step)
+                cond[j, k, 1] = _bits(term01 + term11 + terms[k, 1], rows[k, 1], step)
+                cond[k, j, 0] = _bits(term00 + term01 + terms[j, 0], rows[j, 0], step)
+                cond[k, j, 1] = _bits(term10 + term11 + terms[j, 1], rows[j, 1], step)
+                value = _bits(base + term00 + term01 + term10 + term11, n, step)
+                pair[j, k] = value
+                pair[k, j] = value
+    return pair, cond
