@@ -157,22 +157,25 @@ def summarise_binary(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @njit(cache=True)
-def _pack(column: np.ndarray, threshold: float, sizes: np.ndarray, starts: np.ndarray, plane: np.ndarray) -> None:
-    """The bits `x > threshold` of a column whose rows are grouped by class, each class from a fresh word on."""
+def _pack(column, threshold, sizes, starts, flags, plane):  # type: ignore[no-untyped-def]
+    """The bits `x > threshold` of a column whose rows are grouped by class, each class from a fresh word on.
+
+    `flags`, a byte for every bit, is scratch whose padding stays zero; a product gathers eight bytes into eight bits.
+    """
     at = 0
     for y in range(sizes.size):
-        end = at + sizes[y]
-        for w in range(starts[y], starts[y + 1]):
-            word = np.uint64(0)
-            if at + 64 <= end:
-                chunk = column[at : at + 64]
-                for bit in range(64):
-                    word |= np.uint64(chunk[bit] > threshold) << np.uint64(bit)
-            else:
-                for bit in range(end - at):
-                    word |= np.uint64(column[at + bit] > threshold) << np.uint64(bit)
-            plane[w] = word
-            at = min(at + 64, end)
+        inside = flags[64 * starts[y] : 64 * starts[y] + sizes[y]]
+        values = column[at : at + sizes[y]]
+        for i in range(sizes[y]):
+            inside[i] = values[i] > threshold
+        at += sizes[y]
+    eights = flags.view(np.uint64)
+    for w in range(plane.size):
+        word = np.uint64(0)
+        for byte in range(8):
+            bits = (eights[8 * w + byte] * np.uint64(0x0102040810204080)) >> np.uint64(56)
+            word |= bits << np.uint64(8 * byte)
+        plane[w] = word
 
 
 @njit(parallel=True, cache=True)
@@ -191,6 +194,7 @@ def pack_binary(
     blocks = (d + BLOCK - 1) // BLOCK
     for share in prange(SHARES):
         columns = np.empty((BLOCK, n), X.dtype)
+        flags = np.zeros(64 * starts[-1], np.uint8)
         for block in range(share, blocks, SHARES):
             start = block * BLOCK
             width = min(BLOCK, d - start)
@@ -203,7 +207,7 @@ def pack_binary(
                 thresholds[start + c] = np.nan
                 if np.isfinite(_sum(columns[c])):
                     thresholds[start + c] = _binary_threshold(columns[c])
-                    _pack(columns[c], thresholds[start + c], sizes, starts, planes[start + c])
+                    _pack(columns[c], thresholds[start + c], sizes, starts, flags, planes[start + c])
     return thresholds, planes
 
 
