@@ -304,12 +304,14 @@ def headline(results: Results) -> list[Headline]:
     if all(counts) and all(means):
         words = ", ".join("{wins}/{ties}/{losses}".format(**one) for one in counts if one)
         values = [one.value for one in means if one is not None]
+        gain, loss = values[0] > 0, values[-1] <= 0
         text = (
             f"PhysioNet wins/ties/losses against eight baselines at budgets 5, 10, 15: {words} "
             f"(paper 6/2/0, 2/5/1, 1/5/2); mean difference {', '.join(f'{value:+.3f}' for value in values)} "
-            "(paper +0.026, +0.005, -0.011)."
+            "(paper +0.026, +0.005, -0.011): the paper's gain at the lowest budget is "
+            f"{'there' if gain else 'not there'}, its loss at the highest {'too' if loss else 'is not'}."
         )
-        said.append(Headline(text, held=values[0] > 0 and values[0] > values[-1], rank=1))
+        said.append(Headline(text, held=gain and loss and values[0] > values[-1], rank=1))
         said.append(_balanced_headline(results))
     shares = [row for row in harness_table(results, TITLES).rows if row.deterministic and row.here is not None]
     if shares:
