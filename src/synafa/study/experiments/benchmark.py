@@ -291,6 +291,7 @@ def figures(results: Results) -> list[Figure]:
             axes.errorbar(value, at, xerr=spread, fmt=marker, ms=4, color=colour, lw=1, label=f"budget {budget}")
         axes.axvline(0.0, color="#444444", lw=0.8)
         axes.set_yticks(range(len(EIGHT)), [NAMES[m] for m in EIGHT] if axes is panels[0] else [""] * len(EIGHT))
+        axes.locator_params(axis="x", nbins=4)  # narrow panels: few, readable numbers
         axes.set(xlabel="accuracy difference", title=TITLES[name], ylim=(len(EIGHT) - 0.5, -0.5))
         legend_below(axes, columns=1)
     caption = "Accuracy of SynAFA minus that of each baseline, 95 % paired-bootstrap intervals."
