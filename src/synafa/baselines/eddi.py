@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from synafa.baselines.common import Rows, one_thread
+from synafa.baselines.common import Rows
 from synafa.baselines.network_policy import NetworkPolicy, Progress
 from synafa.baselines.partial_vae import PartialVAE, VAESettings, shared_vae, vae_part
 from synafa.baselines.rl import unit_costs
@@ -192,10 +192,6 @@ class EDDI(NetworkPolicy):
         result[row, feature] = gain / unit_costs(self.costs)[feature]
         return result
 
-    def predict_proba(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        """Class probabilities of the VAE's own classifier, float32 (n, K)."""
-        known = torch.from_numpy(np.array(mask, dtype=bool))
-        seen = torch.from_numpy(np.array(values, dtype=np.float32)) * known
-        with one_thread(), torch.inference_mode():
-            reader = VAEReader(self.network.vae)
-            return reader.plain(reader.start(seen, known)).exp().numpy()
+    def probabilities(self, values: Tensor, mask: Tensor) -> Tensor:
+        reader = VAEReader(self.network.vae)
+        return reader.plain(reader.start(values, mask)).exp()

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
-from synafa.baselines.common import Rows, adam, mlp, one_thread, sample_losses
+from synafa.baselines.common import Rows, adam, mlp, sample_losses
 from synafa.baselines.network_policy import NetworkPolicy, Progress
 from synafa.baselines.rl import (
     Arena,
@@ -82,13 +81,6 @@ class JAFA(NetworkPolicy):
 
     def scores(self, values: Tensor, mask: Tensor) -> Tensor:
         return self.network.values(values, mask)
-
-    def predict_proba(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        """Class probabilities of JAFA's own classifier, float32 (n, K)."""
-        known = torch.from_numpy(np.array(mask, dtype=bool))
-        seen = torch.from_numpy(np.array(values, dtype=np.float32)) * known
-        with one_thread(), torch.inference_mode():
-            return torch.softmax(self.network.logits(seen, known), dim=1).numpy()
 
     def learn(self, dataset: Dataset, rows: Rows, costs: Tensor, seed: int, progress: Progress) -> None:
         settings, network = self.settings, self.network

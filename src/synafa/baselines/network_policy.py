@@ -38,7 +38,7 @@ class NetworkPolicy(ABC):
     settings_class: ClassVar[type]
     chunk: ClassVar[int] = 4096
 
-    network: nn.Module
+    network: Any  # an nn.Module; with `logits(values, mask)` unless `probabilities` is overridden
     settings: Any
     costs: np.ndarray
     budget: float
@@ -96,6 +96,17 @@ class NetworkPolicy(ABC):
                 seen = torch.from_numpy(np.array(values[part], dtype=np.float32)) * known
                 scores[part] = self.scores(seen, known).numpy()
         return best_allowed(scores, may)
+
+    def probabilities(self, values: Tensor, mask: Tensor) -> Tensor:
+        """(n, K): what the policy's own classifier makes of a state, dropout off."""
+        return torch.softmax(self.network.logits(values, mask), dim=1)
+
+    def predict_proba(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """Class probabilities of the policy's own classifier, float32 (n, K)."""
+        known = torch.from_numpy(np.array(mask, dtype=bool))
+        seen = torch.from_numpy(np.array(values, dtype=np.float32)) * known
+        with one_thread(), torch.inference_mode():
+            return self.probabilities(seen, known).numpy()
 
     def state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The arrays and the JSON-serialisable rest."""

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from synafa.baselines.common import Rows, adam, one_thread
+from synafa.baselines.common import Rows, adam
 from synafa.baselines.network_policy import NetworkPolicy, Progress
 from synafa.baselines.partial_vae import PartialVAE, VAESettings, shared_vae, vae_part
 from synafa.baselines.rl import Arena, LoopSettings, lambda_returns
@@ -84,13 +83,6 @@ class ODIN(NetworkPolicy):
 
     def scores(self, values: Tensor, mask: Tensor) -> Tensor:
         return self.network.preferences(values, mask)
-
-    def predict_proba(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        """Class probabilities of the VAE's classifier, float32 (n, K)."""
-        known = torch.from_numpy(np.array(mask, dtype=bool))
-        seen = torch.from_numpy(np.array(values, dtype=np.float32)) * known
-        with one_thread(), torch.inference_mode():
-            return torch.softmax(self.network.logits(seen, known), dim=1).numpy()
 
     def learn(self, dataset: Dataset, rows: Rows, costs: Tensor, seed: int, progress: Progress) -> None:
         settings, network = self.settings, self.network
