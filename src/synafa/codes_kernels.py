@@ -40,31 +40,41 @@ def _key(bits: np.uint32) -> np.uint32:
 
 
 @njit(cache=True)
-def _bits(key: np.uint32) -> np.uint32:
-    return np.uint32(key & np.uint32(0x7FFFFFFF)) if key >> np.uint32(31) else np.uint32(~key)
+def _value(key: np.uint32) -> np.float32:
+    """The float32 of a key."""
+    bits = np.empty(1, np.uint32)
+    bits[0] = key & np.uint32(0x7FFFFFFF) if key >> np.uint32(31) else ~key
+    return bits.view(np.float32)[0]
 
 
 @njit(cache=True)
-def _median_float32(column: np.ndarray) -> float:
-    """The median of a float32 column, the mean of the middle two for an even number of rows."""
-    n = column.size
-    keys = np.empty(n, np.uint32)
-    view = column.view(np.uint32)
-    for i in range(n):
-        keys[i] = _key(view[i])
-    middle = np.empty(1, np.uint32)
-    middle[0] = _bits(_kth_key(keys, (n - 1) // 2))
-    lower = np.float64(middle.view(np.float32)[0])
-    if n % 2:
-        return lower
-    at_most = 0
-    bound = middle.view(np.float32)[0]
-    following = np.float32(np.inf)
-    for i in range(n):
-        at_most += column[i] <= bound
-        above = column[i] if column[i] > bound else np.float32(np.inf)
-        following = above if above < following else following
-    return lower if at_most > n // 2 else 0.5 * lower + 0.5 * np.float64(following)
+def _keys(values: np.ndarray) -> np.ndarray:
+    keys = np.empty(values.size, np.uint32)
+    bits = values.view(np.uint32)
+    for i in range(values.size):
+        keys[i] = _key(bits[i])
+    return keys
+
+
+@njit(cache=True)
+def mean_of_two(values, first, second):  # type: ignore[no-untyped-def]
+    """The mean of the values of rank `first` and `second` (the same or the next), counted from 0."""
+    if values.itemsize == 4:
+        keys = _keys(values)
+        key = _kth_key(keys.copy(), first)
+        at_most = 0
+        following = np.uint32(0xFFFFFFFF)
+        for i in range(keys.size):  # integers, so that the loop is vectorised
+            at_most += keys[i] <= key
+            above = keys[i] if keys[i] > key else np.uint32(0xFFFFFFFF)
+            following = above if above < following else following
+        lower = np.float64(_value(key))
+        upper = np.float64(_value(key if at_most > second else following))
+    else:
+        ordered = np.partition(values, second)
+        upper = np.float64(ordered[second])
+        lower = upper if first == second else np.float64(ordered[:second].max())
+    return lower if lower == upper else 0.5 * lower + 0.5 * upper
 
 
 @njit(cache=True)
@@ -104,7 +114,7 @@ def _sum(column: np.ndarray) -> float:
 
 
 @njit(cache=True)
-def _binary_threshold(column: np.ndarray) -> float:
+def binary_threshold(column: np.ndarray) -> float:
     """The threshold of one column."""
     n = column.size
     low = column[0]
@@ -124,10 +134,8 @@ def _binary_threshold(column: np.ndarray) -> float:
         median = float(high)
     elif not third:
         median = np.inf
-    elif column.itemsize == 4:
-        median = _median_float32(column)
     else:
-        median = np.median(column)
+        median = mean_of_two(column, (n - 1) // 2, n // 2)
     return _threshold(column, median, low, high, third)
 
 
@@ -152,63 +160,8 @@ def summarise_binary(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             for c in range(width):
                 total = _sum(columns[c])
                 means[start + c] = total / n
-                thresholds[start + c] = _binary_threshold(columns[c]) if np.isfinite(total) else np.nan
+                thresholds[start + c] = binary_threshold(columns[c]) if np.isfinite(total) else np.nan
     return means, thresholds
-
-
-@njit(cache=True)
-def _pack(column, threshold, sizes, starts, flags, plane):  # type: ignore[no-untyped-def]
-    """The bits `x > threshold` of a column whose rows are grouped by class, each class from a fresh word on.
-
-    `flags`, a byte for every bit, is scratch whose padding stays zero; a product gathers eight bytes into eight bits.
-    """
-    at = 0
-    for y in range(sizes.size):
-        inside = flags[64 * starts[y] : 64 * starts[y] + sizes[y]]
-        values = column[at : at + sizes[y]]
-        for i in range(sizes[y]):
-            inside[i] = values[i] > threshold
-        at += sizes[y]
-    eights = flags.view(np.uint64)
-    for w in range(plane.size):
-        word = np.uint64(0)
-        for byte in range(8):
-            bits = (eights[8 * w + byte] * np.uint64(0x0102040810204080)) >> np.uint64(56)
-            word |= bits << np.uint64(8 * byte)
-        plane[w] = word
-
-
-@njit(parallel=True, cache=True)
-def pack_binary(
-    X: np.ndarray, rows: np.ndarray, sizes: np.ndarray, starts: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Thresholds (D,) and bit planes (D, words) straight from values; `rows` lists the rows class by class.
-
-    One pass over X does what `summarise_binary`, `encode` and `pack_planes` do in three. A threshold is NaN where a
-    column holds NaN or infinity.
-    """
-    n, d = X.shape
-    thresholds = np.empty(d)
-    planes = np.empty((d, starts[-1]), np.uint64)
-    zero = X.dtype.type(0)
-    blocks = (d + BLOCK - 1) // BLOCK
-    for share in prange(SHARES):
-        columns = np.empty((BLOCK, n), X.dtype)
-        flags = np.zeros(64 * starts[-1], np.uint8)
-        for block in range(share, blocks, SHARES):
-            start = block * BLOCK
-            width = min(BLOCK, d - start)
-            for first in range(0, n, TILE):
-                last = min(n, first + TILE)
-                for c in range(width):
-                    for i in range(first, last):
-                        columns[c, i] = X[rows[i], start + c] + zero
-            for c in range(width):
-                thresholds[start + c] = np.nan
-                if np.isfinite(_sum(columns[c])):
-                    thresholds[start + c] = _binary_threshold(columns[c])
-                    _pack(columns[c], thresholds[start + c], sizes, starts, flags, planes[start + c])
-    return thresholds, planes
 
 
 @njit(parallel=True, cache=True)

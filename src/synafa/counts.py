@@ -65,19 +65,18 @@ class PairCounts:
         Equal to `from_codes(Discretizer(2).fit_transform(X), y, 2)`, which is also what tables with missing cells take.
         """
         from synafa.codes import Discretizer, as_matrix
-        from synafa.codes_kernels import pack_binary
+        from synafa.planes_kernels import pack_values
 
         values = as_matrix(X)
         labels = check_labels(y, len(values))
         if not values.size:
             raise SynafaError(f"X must be a table with at least one row and one column, got shape {values.shape}.")
         classes, indices = np.unique(labels, return_inverse=True)
-        sizes = np.bincount(indices)
-        starts = np.concatenate([[0], np.cumsum((sizes + 63) // 64)])
-        thresholds, planes = pack_binary(values, np.argsort(indices, kind="stable"), sizes, starts)
-        if np.isnan(thresholds).any():
+        order, starts = _rows_by_class(indices, len(classes))
+        planes = pack_values(values, order)
+        if planes is None:
             return cls.from_codes(Discretizer(2).fit_transform(values), labels, 2)
-        return cls(values.shape[1], 2, classes)._add_planes(planes, starts, sizes)
+        return cls(values.shape[1], 2, classes)._add_planes(planes, starts, np.bincount(indices))
 
     @property
     def n_rows(self) -> int:
@@ -187,9 +186,11 @@ def check_labels(y: Any, n_rows: int) -> np.ndarray:
 
 
 def _rows_by_class(indices: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows grouped by class, each group padded with -1 to whole 64-bit words, and each group's first word."""
+    """Rows grouped by class, each group padded with -1 to whole groups of 64-bit words, and each one's first word."""
+    from synafa.counts_kernels import WORDS
+
     sizes = np.bincount(indices, minlength=n_classes)
-    starts = np.concatenate([[0], np.cumsum((sizes + 63) // 64)])
+    starts = np.concatenate([[0], WORDS * np.cumsum(-(-sizes // (64 * WORDS)))])
     order = np.full(64 * int(starts[-1]), -1, np.int64)
     by_class = np.argsort(indices, kind="stable")
     first = np.concatenate([[0], np.cumsum(sizes)])

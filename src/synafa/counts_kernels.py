@@ -9,10 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba import njit, prange, types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
-GROUP = 8  # planes that stay in cache while the others are counted against them
+WORDS = 15  # words of a class are counted in groups of this many
+LANES = 8  # planes that stay in cache, side by side, while the others are counted against them
 
 
 @intrinsic
@@ -65,46 +68,80 @@ def single_counts(planes: np.ndarray, starts: np.ndarray) -> np.ndarray:
     return counts
 
 
-@njit(cache=True, inline="always")
-def _add(a, b, c):  # type: ignore[no-untyped-def]
-    """The sum of three bits in each of 64 places: the ones and the carries."""
-    either = a ^ b
-    return either ^ c, (a & b) | (either & c)
+@intrinsic
+def _count_common(typingctx: Any, tile: Any, plane: Any, totals: Any) -> Any:
+    """Add to `totals` (LANES) the ones that WORDS words of a plane share with those of each plane of a tile.
 
-
-@njit(cache=True)
-def _both(a, b, part):  # type: ignore[no-untyped-def]
-    """The number of ones in a & b; `part` is a seventh of the words, rounded down to whole vectors of four.
-
-    Seven words are added place by place into ones, twos and fours, so that three population counts serve for seven.
+    The three are addresses; the tile holds word w of its planes side by side, so that a vector instruction serves four
+    planes. The fifteen words are added place by place into ones, twos, fours and eights: four population counts.
     """
-    ones_count, twos_count, fours_count = np.uint64(0), np.uint64(0), np.uint64(0)
-    for i in range(part):
-        i1, i2, i3, i4, i5, i6 = i + part, i + 2 * part, i + 3 * part, i + 4 * part, i + 5 * part, i + 6 * part
-        sum1, carry1 = _add(a[i] & b[i], a[i1] & b[i1], a[i2] & b[i2])
-        sum2, carry2 = _add(a[i3] & b[i3], a[i4] & b[i4], a[i5] & b[i5])
-        ones, carry3 = _add(sum1, sum2, a[i6] & b[i6])
-        twos, fours = _add(carry1, carry2, carry3)
-        ones_count += popcount(ones)
-        twos_count += popcount(twos)
-        fours_count += popcount(fours)
-    total = ones_count + np.uint64(2) * twos_count + np.uint64(4) * fours_count
-    for w in range(7 * part, a.size):
-        total += popcount(a[w] & b[w])
-    return np.int64(total)
+    word, small = ir.IntType(64), ir.IntType(32)
+    vector = ir.VectorType(word, 4)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def pointer(address: Any, offset: int, kind: Any) -> Any:
+            return builder.inttoptr(builder.add(address, ir.Constant(word, offset)), kind.as_pointer())
+
+        def load(address: Any, offset: int) -> Any:
+            return builder.load(pointer(address, offset, vector), align=8)
+
+        def common(w: int, lane: int) -> Any:
+            one = builder.load(pointer(args[1], 8 * w, word))
+            first = builder.insert_element(ir.Constant(vector, ir.Undefined), one, ir.Constant(small, 0))
+            spread = builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(small, 4), [0] * 4))
+            return builder.and_(load(args[0], 8 * (LANES * w + lane)), spread)
+
+        def add(a: Any, b: Any, c: Any) -> tuple[Any, Any]:
+            either = builder.xor(a, b)
+            return builder.xor(either, c), builder.or_(builder.and_(a, b), builder.and_(either, c))
+
+        def digits(first: int, words: int, lane: int) -> list[Any]:
+            """The number of ones in each place over `words` (one less than a power of two) words, in binary."""
+            if words == 1:
+                return [common(first, lane)]
+            half = words // 2
+            left, right = digits(first, half, lane), digits(first + half, half, lane)
+            carry, result = common(first + 2 * half, lane), []
+            for a, b in zip(left, right):
+                total, carry = add(a, b, carry)
+                result.append(total)
+            return [*result, carry]
+
+        ones = cgutils.get_or_insert_function(builder.module, ir.FunctionType(vector, [vector]), "llvm.ctpop.v4i64")
+        for lane in range(0, LANES, 4):
+            total = load(args[2], 8 * lane)
+            for place, digit in enumerate(digits(0, WORDS, lane)):
+                total = builder.add(total, builder.shl(builder.call(ones, [digit]), ir.Constant(vector, [place] * 4)))
+            builder.store(total, pointer(args[2], 8 * lane, vector), align=8)
+        return context.get_dummy_value()
+
+    return types.void(types.intp, types.intp, types.intp), codegen
 
 
 @njit(parallel=True, cache=True)
 def add_pair_counts(planes: np.ndarray, starts: np.ndarray, joint: np.ndarray) -> None:
-    """Add to `joint`, int64 (K, P, P), the rows of each class that are in both planes p < q (upper triangle only)."""
+    """Add to `joint`, int64 (K, P, P), the rows of each class that are in both planes p < q (upper triangle only).
+
+    Every class occupies whole groups of WORDS words.
+    """
     n_planes = planes.shape[0]
-    groups = (n_planes + GROUP - 1) // GROUP
-    parts = (starts[1:] - starts[:-1]) // 28 * 4  # computed out here: inside `_both` it would keep the loop scalar
-    for index in prange(groups):
-        group = index // 2 if index % 2 == 0 else groups - 1 - index // 2  # short and long columns in turn
-        first, last = GROUP * group, min(n_planes, GROUP * (group + 1))
-        for p in range(last):  # a group stays in cache while every earlier plane passes by
-            for q in range(max(first, p + 1), last):
-                for y in range(starts.size - 1):
-                    words = slice(starts[y], starts[y + 1])
-                    joint[y, p, q] += _both(planes[p, words], planes[q, words], parts[y])
+    tiles = (n_planes + LANES - 1) // LANES
+    longest = (starts[1:] - starts[:-1]).max()
+    for index in prange(tiles):
+        number = index // 2 if index % 2 == 0 else tiles - 1 - index // 2  # short and long columns in turn
+        first = LANES * number
+        width = min(LANES, n_planes - first)
+        tile = np.zeros((longest, LANES), np.uint64)  # the words of one class: stays in cache while planes pass by
+        totals = np.zeros(LANES, np.uint64)
+        for y in range(starts.size - 1):
+            words = starts[y + 1] - starts[y]
+            for c in range(width):
+                for w in range(words):
+                    tile[w, c] = planes[first + c, starts[y] + w]
+            for p in range(first + width - 1):
+                totals[:] = 0
+                plane = planes.ctypes.data + 8 * (p * planes.shape[1] + starts[y])
+                for w in range(0, words, WORDS):
+                    _count_common(tile.ctypes.data + 8 * LANES * w, plane + 8 * w, totals.ctypes.data)
+                for c in range(max(0, p + 1 - first), width):
+                    joint[y, p, first + c] += np.int64(totals[c])
