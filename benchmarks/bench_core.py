@@ -11,33 +11,42 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure import in_turns, line, seconds
-from synafa import Discretizer, InformationTables, PairCounts, SynAFA
+from synafa import Discretizer, InformationTables, PairCounts, SynAFA, SynafaError
+from synafa.datasets import load
 
 N, D = 36_000, 784
 
 
 def matrices() -> dict[str, np.ndarray]:
-    """A dense matrix, and one as sparse as images are."""
+    """A dense matrix, one as sparse as images are, and the study's images when their file is there."""
     rng = np.random.default_rng(0)
     dense = rng.normal(size=(N, D)).astype(np.float32)
-    return {"dense": dense, "sparse": np.maximum(dense - 0.9, 0)}
+    found = {"dense": dense, "sparse": np.maximum(dense - 0.9, 0)}
+    try:
+        images = load("mnist-loop")
+    except SynafaError:
+        return found
+    return {**found, "MNIST-loop": np.ascontiguousarray(images.X[images.train], dtype=np.float32)}
 
 
 def tables_against_one_matrix_product() -> None:
     """Everything from a float32 matrix to single, pair and cond, against one `X.T @ X`."""
-    y = np.random.default_rng(1).integers(0, 2, N)
     for name, X in matrices().items():
-        counts = PairCounts.from_values(X, y)
-        product, whole, count, information, by_codes = in_turns(
-            lambda X=X: X.T @ X,
-            lambda X=X: InformationTables.from_values(X, y),
-            lambda X=X: PairCounts.from_values(X, y),
-            lambda counts=counts: InformationTables.from_counts(counts),
-            lambda X=X: InformationTables.from_codes(Discretizer().fit(X).transform(X), y),
-        )
-        print(f"  {N:,} x {D} {name}: X.T @ X {product:.3f} s; values to tables {whole:.3f} s, of which ", end="")
-        print(f"counts {count:.3f}, tables {information:.3f}; by way of codes {by_codes:.3f} s")
-        line(f"all tables of a {name} matrix / one X.T @ X", whole / product, "times", 1 / 3)
+        _tables_of(name, X, np.random.default_rng(1).integers(0, 2, len(X)))
+
+
+def _tables_of(name: str, X: np.ndarray, y: np.ndarray) -> None:
+    counts = PairCounts.from_values(X, y)
+    product, whole, count, information, by_codes = in_turns(
+        lambda: X.T @ X,
+        lambda: InformationTables.from_values(X, y),
+        lambda: PairCounts.from_values(X, y),
+        lambda: InformationTables.from_counts(counts),
+        lambda: InformationTables.from_codes(Discretizer().fit(X).transform(X), y),
+    )
+    print(f"  {len(X):,} x {D} {name}: X.T @ X {product:.3f} s; values to tables {whole:.3f} s, of which ", end="")
+    print(f"counts {count:.3f}, tables {information:.3f}; by way of codes {by_codes:.3f} s")
+    line(f"all tables of a {name} matrix / one X.T @ X", whole / product, "times", 1 / 3)
 
 
 def episodes() -> None:

@@ -22,6 +22,9 @@ def columns(n: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
         "mostly zero": np.maximum(x - 1, 0),
         "mostly the maximum": np.minimum(x, -1),
         "half zero": np.maximum(x, 0),
+        "a little more than half zero": np.maximum(x - 0.03, 0),
+        "a little less than half zero": np.maximum(x + 0.03, 0),
+        "half zero, but for one": np.where(np.arange(n) == n - 1, -1.0, np.maximum(x - 0.03, 0)),
         "constant": np.full(n, 2.5),
         "two values": np.where(x > 0, 3.0, -1.0),
         "two values, rarely": np.where(np.arange(n) == n - 1, 3.0, -1.0),
@@ -72,8 +75,8 @@ def test_brackets_that_fail_are_noticed():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(planes_kernels, "_one_by_one", watch)
         planes_kernels.pack_values(X, _rows_by_class(np.zeros(n, int), 1)[0])
-    assert {"sample below", "sample above", "two values", "sorted"} <= set(seen)
-    assert not {"distinct", "mostly zero", "mostly the maximum", "constant"} & set(seen)
+    assert {"sample below", "sample above", "sorted", "half zero, but for one"} <= set(seen)
+    assert not {"distinct", "mostly zero", "mostly the maximum", "constant", "a little less than half zero"} & set(seen)
 
 
 @settings(max_examples=60, deadline=None)

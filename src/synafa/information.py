@@ -64,7 +64,9 @@ class InformationTables:
         f, step = n_log_n(counts.n_rows)
         single = single_table(codes, counts.class_counts, f, step)
         kernel = pair_tables_two if codes.shape[::2] == (2, 2) else pair_tables
-        pair, cond = kernel(counts.joint, codes, counts.class_counts, f, step)
+        d, n_bins = codes.shape[1:]
+        pair, cond = np.zeros((d, d)), np.zeros((d, d, n_bins))
+        kernel(counts.joint, codes, counts.class_counts, f, step, pair, cond)
         np.fill_diagonal(pair, single)
         return cls(single, pair, cond, specific_information(codes, counts.class_counts), counts.class_counts)
 

@@ -72,14 +72,12 @@ def single_table(codes: np.ndarray, class_counts: np.ndarray, f: np.ndarray, ste
 
 
 @njit(parallel=True, cache=True)
-def pair_tables(
-    joint: np.ndarray, codes: np.ndarray, class_counts: np.ndarray, f: np.ndarray, step: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """I(X_j, X_k; Y), (D, D), and I(Y; X_j | X_k = v), (D, D, bins); the diagonals are left to the caller."""
+def pair_tables(  # type: ignore[no-untyped-def]
+    joint: np.ndarray, codes: np.ndarray, class_counts: np.ndarray, f: np.ndarray, step: float, pair, cond
+) -> None:
+    """Fill `pair` (D, D): I(X_j, X_k; Y), and `cond` (D, D, bins): I(Y; X_j | X_k = v), but not their diagonals."""
     n_classes, d, n_bins = codes.shape
     n = class_counts.sum()
-    pair = np.zeros((d, d))
-    cond = np.zeros((d, d, n_bins))
     base = f[n]
     for y in range(n_classes):
         base -= f[class_counts[y]]
@@ -123,7 +121,6 @@ def pair_tables(
                 value = _bits(total, n, step)
                 pair[j, k] = value
                 pair[k, j] = value
-    return pair, cond
 
 
 @njit(cache=True)
@@ -134,14 +131,12 @@ def _two(rows, ones, f):  # type: ignore[no-untyped-def]
 
 @njit(parallel=True, cache=True)
 def pair_tables_two(  # type: ignore[no-untyped-def]
-    joint: np.ndarray, codes: np.ndarray, class_counts: np.ndarray, f: np.ndarray, step: float
-):
+    joint: np.ndarray, codes: np.ndarray, class_counts: np.ndarray, f: np.ndarray, step: float, pair, cond
+) -> None:
     """`pair_tables` for two bins and two classes, without the scratch arrays: the same sums, so the same values."""
     d = codes.shape[1]
     n = class_counts[0] + class_counts[1]
     base = f[n] - f[class_counts[0]] - f[class_counts[1]]
-    pair = np.zeros((d, d))
-    cond = np.zeros((d, d, 2))
     rows = np.empty((d, 2), np.int64)
     terms = np.empty((d, 2), np.int64)  # f(stratum) minus the class terms of the stratum
     for j in range(d):
@@ -168,4 +163,3 @@ def pair_tables_two(  # type: ignore[no-untyped-def]
                 value = _bits(base + term00 + term01 + term10 + term11, n, step)
                 pair[j, k] = value
                 pair[k, j] = value
-    return pair, cond

@@ -1,8 +1,9 @@
 """Values straight to bit planes: one pass over the matrix finds what lies above the study's threshold.
 
 A sample of the rows brackets each column's median between two of its values. The pass packs `x >= lower` and
-`x > upper` into bits and keeps the few values in between; the exact median is selected among those,
-and only their bits are still open. A bracket of one value needs no selection: one of the two planes is the answer.
+`x > upper` into bits and keeps the few values in between; the exact median is selected among those, and only their bits
+are still open. A bracket of one value needs no selection: one of the two planes is the answer. A bracket that begins
+with the column's minimum, of which there may be many, is opened there: `x > lower` is packed instead.
 Columns where this fails (the bracket missed, or many ties around the median) are done one by one.
 """
 
@@ -36,12 +37,12 @@ def _lowest_one(typingctx: Any, word: Any) -> Any:
     return signature, codegen
 
 
-def _brackets(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Values (D,) that very likely enclose each column's median, from rows at equal distances."""
-    rows = np.arange(SAMPLE) * len(X) // SAMPLE
-    sample = np.sort(np.ascontiguousarray(X[rows].T), axis=1)
+def _brackets(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Values (D,) that very likely enclose each column's median, and the least, of rows at equal distances."""
+    sample = X[np.arange(SAMPLE) * len(X) // SAMPLE]
+    sample.sort(axis=0)
     reach = int(DEVIATIONS * np.sqrt(SAMPLE) / 2)
-    return sample[:, SAMPLE // 2 - reach].copy(), sample[:, SAMPLE // 2 + reach].copy()
+    return sample[SAMPLE // 2 - reach], sample[SAMPLE // 2 + reach], sample[0]
 
 
 @njit(cache=True)
@@ -87,34 +88,45 @@ def _keep_between(X, rows, some, above, single, kept, n_kept):  # type: ignore[n
 def _stream(X, rows, below, upper, single, some, above, kept, n_kept):  # type: ignore[no-untyped-def]
     """One pass: bits (words, D) of `x > below` and `x > upper`, and the values in between, share by share.
 
-    Returns a sum (SHARES, D) that is NaN where a column holds NaN or infinity.
+    Returns (SHARES, D) the least values, and a sum that is NaN where a column holds NaN or infinity.
     """
     n_words, d = some.shape
     length = (n_words + SHARES - 1) // SHARES
+    least = np.full((SHARES, d), np.inf, X.dtype)
     nothing = np.zeros((SHARES, d), X.dtype)
     for share in prange(SHARES):
-        low, high, sums = np.empty(d, np.uint32), np.empty(d, np.uint32), nothing[share]
+        low, high = np.empty(d, np.uint32), np.empty(d, np.uint32)
+        sums, minima = nothing[share], least[share]
         for w in range(share * length, min(n_words, (share + 1) * length)):
             mine = rows[64 * w : 64 * w + 64]
             for i in range(64):
                 if mine[i] >= 0:
                     values = X[mine[i]]
-                    for j in range(d):
-                        sums[j] += values[j] - values[j]
+                    for j in range(d):  # with both in one loop it is vectorised
+                        value = values[j]
+                        bound = minima[j]
+                        sums[j] += value - value
+                        minima[j] = value if value < bound else bound
             _pack_64(X, mine, below, low, high, some[w])
             _pack_64(X, mine, upper, low, high, above[w])
             _keep_between(X, mine, some[w], above[w], single, kept[share], n_kept[share])
-    return nothing
+    return least, nothing
 
 
 @njit(cache=True)
-def _settle(n, some, above, kept, n_kept, values):  # type: ignore[no-untyped-def]
-    """Turn `above` into the column's plane; False when the bracket did not hold the median, or too many values did."""
+def _settle(n, some, above, from_least, kept, n_kept, values):  # type: ignore[no-untyped-def]
+    """Turn `above` into the column's plane; False when the bracket did not hold the median, or too many values did.
+
+    from_least : what is not in `some` is the column's minimum
+    """
     at_least, beyond = np.int64(0), np.int64(0)
     for w in range(some.size):
         at_least += np.int64(popcount(some[w]))
         beyond += np.int64(popcount(above[w]))
     first, second = (n - 1) // 2 - (n - at_least), n // 2 - (n - at_least)  # ranks of the middle two in the bracket
+    if second < 0 and from_least:  # the median is the minimum
+        above[:] = some
+        return True
     if first < 0 or second >= at_least - beyond:
         return False
     if values.size == 0:  # the bracket is a single value, which is the median
@@ -142,7 +154,7 @@ def _settle(n, some, above, kept, n_kept, values):  # type: ignore[no-untyped-de
 
 
 @njit(parallel=True, cache=True)
-def _planes(n, single, some, above, kept, n_kept, planes):  # type: ignore[no-untyped-def]
+def _planes(n, single, from_least, some, above, kept, n_kept, planes):  # type: ignore[no-untyped-def]
     """Fill `planes` (D, words); True (D,) where a column could not be settled."""
     n_words, d = some.shape
     failed = np.zeros(d, np.bool_)
@@ -156,7 +168,7 @@ def _planes(n, single, some, above, kept, n_kept, planes):  # type: ignore[no-un
         values = np.empty(kept.shape[0] * kept.shape[2], kept.dtype)
         for j in range(first, last):
             room = values[:0] if single[j] else values
-            failed[j] = not _settle(n, mine[j - first], planes[j], kept[:, j], n_kept[:, j], room)
+            failed[j] = not _settle(n, mine[j - first], planes[j], from_least[j], kept[:, j], n_kept[:, j], room)
     return failed
 
 
@@ -194,13 +206,15 @@ def pack_values(X: np.ndarray, rows: np.ndarray) -> np.ndarray | None:
     planes = np.empty((d, rows.size // 64), np.uint64)
     columns = np.arange(d)
     if n >= STREAMED:
-        lower, upper = _brackets(X)
-        single = lower == upper
-        below = np.nextafter(lower, X.dtype.type(-np.inf))
+        lower, upper, smallest = _brackets(X)
+        single, opened = lower == upper, (lower == smallest) & (lower < upper)
+        below = np.where(opened, lower, np.nextafter(lower, X.dtype.type(-np.inf)))
         some, above = np.empty((2, rows.size // 64, d), np.uint64)  # NumPy asks for large pages, Numba does not
         kept = np.empty((SHARES, d, n // SHARES // ROOM + 64), X.dtype)
         n_kept = np.zeros((SHARES, d), np.int64)
-        if not np.isfinite(_stream(X, rows, below, upper, single, some, above, kept, n_kept)).all():
+        least, nothing = _stream(X, rows, below, upper, single, some, above, kept, n_kept)
+        if not np.isfinite(nothing).all():
             return None
-        columns = np.flatnonzero(_planes(n, single, some, above, kept, n_kept, planes))
+        from_least = opened & (least.min(axis=0) == lower)
+        columns = np.flatnonzero(_planes(n, single, from_least, some, above, kept, n_kept, planes))
     return planes if _one_by_one(X, rows, columns, planes).all() else None
