@@ -35,9 +35,10 @@ def test_it_beats_every_fixed_pair_by_adapting(branching: OL) -> None:
     assert tasks.accuracy(branching, task, mask) > 0.9, "no fixed pair exceeds 0.75"
 
 
-def test_a_permuted_target_destroys_the_advantage() -> None:
+@VARIANTS
+def test_a_permuted_target_destroys_the_advantage(with_mask: bool) -> None:
     task = tasks.branch(permuted=True)
-    policy = OL().fit(task, 2, QUICK, seed=0)
+    policy = OL().fit(task, 2, replace(QUICK, with_mask=with_mask), seed=0)
     assert tasks.accuracy(policy, task, tasks.spend(policy, task, 2)[1]) < 0.4
 
 

@@ -14,28 +14,22 @@ import torch
 from torch import Tensor, nn
 
 from synafa.baselines.common import (
-    Acting,
     Plateau,
     Purse,
     Rows,
     Ticker,
     adam,
-    allowed,
     batches,
-    best_allowed,
-    load_module,
     masked_input,
     mlp,
-    module_arrays,
     most_steps,
-    one_thread,
     rows_of,
     sample_losses,
     scaled,
     set_lr,
     training,
 )
-from synafa.baselines.predictor import pretrain
+from synafa.baselines.predictor import PredictorPolicy, pretrain
 from synafa.datasets.dataset import Dataset
 
 
@@ -69,10 +63,12 @@ def adapt(settings: Settings, dataset: Dataset) -> Settings:
     return replace(settings, hide=(0.75, 0.99)) if dataset.name.startswith("mnist") else settings
 
 
-class DIME(Acting):
+class DIME(PredictorPolicy):
     """Discriminative estimation of conditional mutual information."""
 
     name = "dime"
+    settings_class = Settings
+    model_: _Networks
 
     def fit(
         self,
@@ -106,38 +102,17 @@ class DIME(Acting):
         self.costs_ = np.asarray(dataset.costs, dtype=np.float64)
         return self
 
-    @torch.no_grad()
+    @staticmethod
+    def build(n_features: int, n_classes: int, settings: Settings) -> nn.Module:
+        return _Networks(n_features, n_classes, settings)
+
     def estimates(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """The estimated information of each feature, nats, float32 (n, D)."""
-        with one_thread():
-            known = torch.from_numpy(np.ascontiguousarray(mask, dtype=np.float32))
-            x = torch.from_numpy(np.ascontiguousarray(values, dtype=np.float32))
-            return self.model_(masked_input(x, known))[1].numpy()
+        return self.ask(lambda inputs: self.model_(inputs)[1], values, mask)
 
-    def propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> np.ndarray:
-        score = self.estimates(values, mask) / self.costs_
-        return best_allowed(score, allowed(mask, self.costs_, remaining, self.faithful))
-
-    @torch.no_grad()
-    def predict_proba(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        """The class probabilities of DIME's own predictor."""
-        with one_thread():
-            known = torch.from_numpy(np.ascontiguousarray(mask, dtype=np.float32))
-            x = torch.from_numpy(np.ascontiguousarray(values, dtype=np.float32))
-            return torch.softmax(self.model_.predict(masked_input(x, known)), dim=1).numpy()
-
-    def state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        meta = {"n_classes": self.model_.n_classes, "hidden": list(self.settings_.hidden)}
-        return {**module_arrays(self.model_, "model."), "costs": self.costs_}, meta
-
-    @classmethod
-    def from_state(cls, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Self:
-        policy = cls()
-        policy.costs_ = arrays["costs"]
-        policy.settings_ = Settings(hidden=tuple(meta["hidden"]))
-        policy.model_ = _Networks(len(policy.costs_), int(meta["n_classes"]), policy.settings_)
-        load_module(policy.model_, arrays, "model.")
-        return policy
+    def scores(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """Estimate per cost for every feature, (n, D)."""
+        return self.estimates(values, mask) / self.costs_
 
 
 class _Networks(nn.Module):

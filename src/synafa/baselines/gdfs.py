@@ -14,30 +14,24 @@ import torch
 from torch import Tensor, nn
 
 from synafa.baselines.common import (
-    Acting,
     BestState,
     Plateau,
     Purse,
     Rows,
     Ticker,
     adam,
-    allowed,
     batches,
-    best_allowed,
     concrete,
     hard_draw,
-    load_module,
     masked_input,
     mlp,
-    module_arrays,
     most_steps,
-    one_thread,
     rows_of,
     scaled,
     training,
     weighted_loss,
 )
-from synafa.baselines.predictor import pretrain
+from synafa.baselines.predictor import PredictorPolicy, pretrain
 from synafa.datasets.dataset import Dataset
 
 
@@ -70,10 +64,12 @@ def adapt(settings: Settings, dataset: Dataset) -> Settings:
     return replace(settings, hide=(0.75, 0.99)) if dataset.name.startswith("mnist") else settings
 
 
-class GDFS(Acting):
+class GDFS(PredictorPolicy):
     """Greedy dynamic feature selection."""
 
     name = "gdfs"
+    settings_class = Settings
+    model_: _Networks
 
     def fit(
         self,
@@ -109,38 +105,13 @@ class GDFS(Acting):
         self.costs_ = np.asarray(dataset.costs, dtype=np.float64)
         return self
 
-    @torch.no_grad()
+    @staticmethod
+    def build(n_features: int, n_classes: int, settings: Settings) -> nn.Module:
+        return _Networks(n_features, n_classes, settings)
+
     def scores(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """l - log c for every feature, float32 (n, D)."""
-        with one_thread():
-            known = torch.from_numpy(np.ascontiguousarray(mask, dtype=np.float32))
-            x = torch.from_numpy(np.ascontiguousarray(values, dtype=np.float32))
-            logits = self.model_.selector(masked_input(x, known))
-        return logits.numpy() - np.log(self.costs_).astype(np.float32)
-
-    def propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> np.ndarray:
-        return best_allowed(self.scores(values, mask), allowed(mask, self.costs_, remaining, self.faithful))
-
-    @torch.no_grad()
-    def predict_proba(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        """The class probabilities of GDFS's own predictor."""
-        with one_thread():
-            known = torch.from_numpy(np.ascontiguousarray(mask, dtype=np.float32))
-            x = torch.from_numpy(np.ascontiguousarray(values, dtype=np.float32))
-            return torch.softmax(self.model_.predictor(masked_input(x, known)), dim=1).numpy()
-
-    def state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        meta = {"n_classes": self.model_.n_classes, "hidden": list(self.settings_.hidden)}
-        return {**module_arrays(self.model_, "model."), "costs": self.costs_}, meta
-
-    @classmethod
-    def from_state(cls, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Self:
-        policy = cls()
-        policy.costs_ = arrays["costs"]
-        policy.settings_ = Settings(hidden=tuple(meta["hidden"]))
-        policy.model_ = _Networks(len(policy.costs_), int(meta["n_classes"]), policy.settings_)
-        load_module(policy.model_, arrays, "model.")
-        return policy
+        return self.ask(self.model_.selector, values, mask) - np.log(self.costs_).astype(np.float32)
 
 
 class _Networks(nn.Module):
@@ -149,6 +120,9 @@ class _Networks(nn.Module):
         self.n_classes = n_classes
         self.predictor = mlp([2 * n_features, *settings.hidden, n_classes], settings.dropout)
         self.selector = mlp([2 * n_features, *settings.hidden, n_features], settings.dropout)
+
+    def predict(self, inputs: Tensor) -> Tensor:
+        return self.predictor(inputs)
 
 
 class _Joint:

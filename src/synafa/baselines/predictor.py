@@ -1,16 +1,79 @@
-"""The predictor that GDFS and DIME start from: [x*m, m] -> class scores, trained under random masks.
+"""The predictor that GDFS and DIME start from, [x*m, m] -> class scores, and what the two share when acting.
 
-Each batch draws one p ~ U(lo, hi) and hides every entry independently with probability p; plain class weights.
+It is trained under random masks: each batch draws one p ~ U(lo, hi) and hides every entry independently with
+probability p; plain class weights.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Any, ClassVar, Self
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from synafa.baselines.common import Plateau, Rows, adam, batches, masked_input, weighted_loss
+from synafa.baselines.common import (
+    Acting,
+    Plateau,
+    Rows,
+    adam,
+    allowed,
+    batches,
+    best_allowed,
+    load_module,
+    masked_input,
+    module_arrays,
+    one_thread,
+    weighted_loss,
+)
+
+
+class PredictorPolicy(Acting, ABC):
+    """A policy with a predictor of its own: asking its networks, storing and loading."""
+
+    settings_class: ClassVar[type]
+
+    model_: Any  # an nn.Module with `n_classes` and `predict([x*m, m])`
+    settings_: Any
+
+    @staticmethod
+    @abstractmethod
+    def build(n_features: int, n_classes: int, settings: Any) -> nn.Module:
+        """The untrained networks."""
+
+    @abstractmethod
+    def scores(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """(n, D): the larger, the sooner."""
+
+    @torch.no_grad()
+    def ask(self, network: Callable[[Tensor], Tensor], values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """What `network` makes of [x*m, m]."""
+        with one_thread():
+            known = torch.from_numpy(np.ascontiguousarray(mask, dtype=np.float32))
+            x = torch.from_numpy(np.ascontiguousarray(values, dtype=np.float32))
+            return network(masked_input(x, known)).numpy()
+
+    def propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> np.ndarray:
+        return best_allowed(self.scores(values, mask), allowed(mask, self.costs_, remaining, self.faithful))
+
+    def predict_proba(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """The class probabilities of the policy's own predictor."""
+        return self.ask(lambda inputs: torch.softmax(self.model_.predict(inputs), dim=1), values, mask)
+
+    def state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        meta = {"n_classes": self.model_.n_classes, "hidden": list(self.settings_.hidden)}
+        return {**module_arrays(self.model_, "model."), "costs": self.costs_}, meta
+
+    @classmethod
+    def from_state(cls, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Self:
+        policy = cls()
+        policy.costs_ = arrays["costs"]
+        policy.settings_ = cls.settings_class(hidden=tuple(meta["hidden"]))
+        policy.model_ = cls.build(len(policy.costs_), int(meta["n_classes"]), policy.settings_)
+        load_module(policy.model_, arrays, "model.")
+        return policy
 
 
 def pretrain(
