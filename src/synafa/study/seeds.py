@@ -18,9 +18,26 @@ import numpy as np
 from synafa.study.comparisons import difference_of
 from synafa.study.experiments.alignment import swap_changes
 from synafa.study.experiments.local_search import Start, start
-from synafa.study.mnist import BUDGETS, acquired, amortised_group, exact_policy, images, probabilities, with_tables
+from synafa.study.mnist import (
+    BUDGETS,
+    CONFIGURATIONS,
+    acquired,
+    amortised_group,
+    exact_policy,
+    images,
+    probabilities,
+    with_tables,
+)
 from synafa.study.settings import Settings
 from synafa.study.shared import EIGHT, Runner, load_dataset, policy_units
+
+SEARCHED = (
+    "original",
+    "36000 extended k-range",
+    "36000 corrected",
+    "36000 corrected seed 1",
+    "36000 corrected informative",
+)
 
 
 def classifiers(dataset: Any, seeds: Sequence[int], profile: str = "standard") -> dict[int, Any]:
@@ -31,12 +48,14 @@ def classifiers(dataset: Any, seeds: Sequence[int], profile: str = "standard") -
 
 
 def mnist_starts() -> Iterator[tuple[str, Start]]:
-    """The MNIST-loop settings whose acquired sets are searched: v2 of two forest seeds, exact tables, 90 pixels."""
-    yield "v2, forest seed 0", start("mnist-amortised", quick=False)
+    """The MNIST-loop settings whose acquired sets are searched: five amortised tables, exact tables, 90 pixels."""
     dataset = images()
-    tables = amortised_group(dataset, "seed 1", quick=False)["36000 corrected seed 1"].tables
-    yield "v2, forest seed 1", Start(dataset, with_tables(exact_policy(dataset), tables), None)
-    yield "exact tables", start("mnist-exact", quick=False)
+    policy = exact_policy(dataset)
+    for one in CONFIGURATIONS:
+        if one.name in SEARCHED:
+            tables = amortised_group(dataset, one.group, quick=False)[one.name].tables
+            yield one.name, Start(dataset, with_tables(policy, tables), None)
+    yield "exact tables", Start(dataset, policy, None)
     yield "90 pixels, exact", start("mnist-90", quick=False)
 
 
