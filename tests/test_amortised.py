@@ -74,6 +74,20 @@ def test_the_same_seed_gives_the_same_tables(table):
     assert np.array_equal(first.cond, second.cond)
 
 
+def test_reference_pairs_may_be_drawn_among_informative_features(table):
+    from synafa.amortised import _reference_pairs
+
+    among = np.array([0, 2, 3, 9])
+    j, k = _reference_pairs(among, 100, np.random.default_rng(0))
+    assert sorted(zip(j.tolist(), k.tolist())) == [(0, 2), (0, 3), (0, 9), (2, 3), (2, 9), (3, 9)]
+    every, some = (amortised_tables(*table, k_infer=3000, informative=chosen, **SMALL) for chosen in (False, True))
+    assert not np.array_equal(every.pair, some.pair)
+    assert np.array_equal(every.single, some.single)
+    noise = np.random.default_rng(0).integers(0, 2, size=(20_000, 4)).astype(np.uint8)
+    with pytest.raises(SynafaError, match="informative=False"):
+        amortised_tables(noise, np.arange(20_000) % 2, informative=True, **SMALL)
+
+
 def test_wrong_settings_are_named(table, estimator):
     with pytest.raises(SynafaError, match="sampling"):
         estimator.tables(*table, 100, "bootstrap")

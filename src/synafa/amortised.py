@@ -63,18 +63,24 @@ class AmortisedEstimator:
         reference_pairs: int = 4000,
         draws: int = 8,
         trees: int = 300,
+        informative: bool = False,
     ) -> AmortisedEstimator:
         """Learn from random reference pairs of a table of binary codes and two classes.
 
         k_range : sample sizes of the training draws, log-uniform
         draws : samples of rows, with replacement, for each reference pair (and for each value v of the second feature)
+        informative : draw the reference pairs among the features that tell more than the threshold by themselves, in
+            place of all; the paper does not say among which
         """
         counts = _counts(codes, y)
         if not 1 <= k_range[0] <= k_range[1]:
             raise SynafaError(f"k_range must be two sample sizes in ascending order, got: {k_range!r}.")
         rng = np.random.default_rng([seed, 1])
         tables = InformationTables.from_counts(counts)
-        j, k = _reference_pairs(counts.n_features, reference_pairs, rng)
+        among = np.flatnonzero(tables.single > THRESHOLD) if informative else np.arange(counts.n_features)
+        if len(among) < 2:
+            raise SynafaError(f"Only {len(among)} features tell more than {THRESHOLD} bits; use informative=False.")
+        j, k = _reference_pairs(among, reference_pairs, rng)
         held = rng.random(len(j)) < _HELD_OUT
         cells = _all_cells(counts, j, k)  # (pairs, 2, 2, 2): x_j, x_k, y
         pair = _fit_hurdle(*_examples(cells.reshape(-1, 8), tables.pair[j, k], held, draws, k_range, rng), trees, seed)
@@ -168,11 +174,11 @@ def _counts(codes: Any, y: Any) -> PairCounts:
     return counts
 
 
-def _reference_pairs(d: int, wanted: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct random pairs j < k, at most as many as there are."""
-    first, second = np.triu_indices(d, k=1)
+def _reference_pairs(among: np.ndarray, wanted: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct random pairs j < k of some features (ascending), at most as many as there are."""
+    first, second = np.triu_indices(len(among), k=1)
     chosen = rng.choice(len(first), min(wanted, len(first)), replace=False)
-    return first[chosen], second[chosen]
+    return among[first[chosen]], among[second[chosen]]
 
 
 def _all_cells(counts: PairCounts, j: np.ndarray, k: np.ndarray) -> np.ndarray:

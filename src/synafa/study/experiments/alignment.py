@@ -45,6 +45,15 @@ def swap_utilities(
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The figures of one setting's accepted swaps, and dT and dU of each."""
     rng = np.random.default_rng([unit.seed, unit["budget"], 7])
+    change, at_random = swap_changes(begin, classifier, mask, found, rng)
+    arrays = {"row": found.row.astype(np.int32), "dT": found.delta.astype(np.float32), "dU": change.astype(np.float32)}
+    return _figures(found, change, at_random, unit.quick), arrays
+
+
+def swap_changes(
+    begin: Any, classifier: Any, mask: np.ndarray, found: LocalSearch, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Change of utility of each accepted swap, and of the same removal with a random replacement."""
     utility = _utility(classifier, begin, np.arange(len(mask)), mask)
     change, at_random = np.zeros(len(found.row)), np.zeros(len(found.row))
     current = mask.copy()
@@ -63,8 +72,7 @@ def swap_utilities(
             current[rows], utility[rows] = base, after
     if not np.array_equal(current, found.mask):
         raise AssertionError("replaying the swaps does not lead to the searched sets")
-    arrays = {"row": found.row.astype(np.int32), "dT": found.delta.astype(np.float32), "dU": change.astype(np.float32)}
-    return _figures(found, change, at_random, unit.quick), arrays
+    return change, at_random
 
 
 def _blocks(indices: np.ndarray) -> list[np.ndarray]:
