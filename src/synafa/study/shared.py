@@ -87,7 +87,7 @@ def policy_unit(
         VERSION,
         named,
         needs=(classifier_unit(settings, dataset, **inside),),
-        cost=_scaled(settings, dataset, _SECONDS.get(method, 2)),
+        cost=_scaled(settings, dataset, _seconds(dataset, method, named["budgets"])),
         function="run_policy_unit",
         seed=seed,
     )
@@ -312,6 +312,11 @@ def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
         for name, value in sorted(parameters.items())
         if value is not None
     }
+
+
+def _seconds(dataset: str, method: str, budgets: list[Any]) -> float:
+    """CAE draws budget x features numbers a row: at 784 features that is all its time."""
+    return 9.0 * sum(budgets) if (dataset, method) == ("mnist-loop", "cae") else _SECONDS.get(method, 2)
 
 
 def _scaled(settings: Settings, dataset: str, seconds: float) -> float:
