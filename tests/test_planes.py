@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -97,3 +98,17 @@ def test_a_cell_that_is_not_finite_is_noticed(n, bad):
     X = np.random.default_rng(0).normal(size=(n, 20)).astype(np.float32)
     X[n // 2, 17] = bad
     assert planes_kernels.pack_values(X, _rows_by_class(np.zeros(n, int), 1)[0]) is None
+
+
+def test_the_number_of_threads_changes_nothing():
+    rng = np.random.default_rng(5)
+    n = planes_kernels.STREAMED + 5
+    X = np.stack(list(columns(n, rng).values()), axis=1).astype(np.float32)
+    y = rng.integers(0, 2, n)
+    threads = numba.get_num_threads()
+    many = PairCounts.from_values(X, y)
+    try:
+        numba.set_num_threads(1)
+        assert PairCounts.from_values(X, y) == many
+    finally:
+        numba.set_num_threads(threads)
