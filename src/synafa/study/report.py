@@ -86,15 +86,15 @@ class Report:
 
     @property
     def first_page(self) -> list[Headline]:
-        """At most ten lines: the counts, what is missing, then the experiments' own sentences by rank."""
-        lines = [Headline(self.summary)]
+        """At most ten lines: the counts and what is missing, then the experiments' own sentences by rank."""
+        counts = self.summary
         missing = self.verdicts[Verdict.NOT_RUN]
         unfinished = [section.name for section in self.sections if not section.results.complete]
         if missing or unfinished:
             where = f" (unfinished: {', '.join(unfinished)})" if unfinished else ""
-            lines.append(Headline(f"Not run here: {missing} of the paper's numbers{where}."))
+            counts += f" Not run here: {missing}{where}."
         said = sorted((line for section in self.sections for line in section.headlines), key=lambda line: line.rank)
-        return [*lines, *said][:_LINES]
+        return [Headline(counts), *said][:_LINES]
 
 
 _PHRASES = {
