@@ -294,14 +294,18 @@ def figures(results: Results) -> list[Figure]:
         return []
     figure, (axes,) = new_figure(width=5.2, height=3.0)
     for index, (part, name, title) in enumerate([("exact", "exact", "exact"), *shown]):
-        found = [(b, results.value("accuracy", part=part, method=name, budget=b)) for b in BUDGETS]
-        points = [(b, value) for b, value in found if value is not None]
+        drawn = [(b, *_accuracy_interval(results, part, name, b)) for b in BUDGETS]
+        points = [(b, low, high) for b, low, high in drawn if low is not None and high is not None]
         if points:
-            x, y = [b for b, _ in points], [value for _, value in points]
-            line_with_interval(axes, x, y, label=title, index=index)
+            x, low, high = ([point[i] for point in points] for i in range(3))
+            middle = [(a + b) / 2 for a, b in zip(low, high)]
+            line_with_interval(axes, x, middle, low, high, label=title, index=index)
     axes.set(xlabel="budget, pixels", ylabel="test accuracy", xticks=BUDGETS)
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-    caption = "Accuracy of SynAFA on MNIST-loop with exact tables and with each amortised configuration."
+    caption = (
+        "Accuracy of SynAFA on MNIST-loop with exact tables and with each amortised configuration; 95 % intervals over "
+        "test images."
+    )
     return [Figure("amortised-accuracy", "Exact and amortised tables at D = 784", caption, figure)]
 
 
