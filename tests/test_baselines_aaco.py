@@ -145,3 +145,17 @@ def test_candidate_sizes_are_uniform_below_all_features() -> None:
     counts = np.bincount(size, minlength=20)[5:16]  # the middle sizes have too many sets to repeat
     assert counts.min() > 800
     assert counts.max() < 1200
+
+
+def test_on_the_cube_it_ends_clearly_above_static_selection() -> None:
+    from synafa.baselines import train
+
+    data = load("cube", noise=0.1)
+    classifier = classifier_of(data, 100)
+
+    def accuracy(method: str) -> float:
+        policy = train(method, data, 4, classifier, "quick", cache=False)
+        episodes = run_policy(policy, data, "test", 4, classifier)
+        return float(np.mean(episodes.probabilities[:, -1].argmax(axis=1) == episodes.y))
+
+    assert accuracy("aaco") > max(accuracy("permutation"), accuracy("cae")) + 0.05

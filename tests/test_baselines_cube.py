@@ -32,7 +32,6 @@ OL = {"pretrain_batches": 5000, "pretrain_patience": 20, "batches": 600, "passes
 OL_RATES = {"learning_rate": 3e-3, "target_rate": 0.02}
 # Profile, and what differs from it: mostly less training than a user gets, to save time.
 ADAPTIVE: dict[str, tuple[str, dict[str, Any]]] = {
-    "aaco": ("quick", {}),
     "gdfs": ("quick", {}),
     "dime": ("standard", {}),
     "jafa": ("standard", {}),
