@@ -21,7 +21,7 @@ from synafa.counts_kernels import popcount
 SAMPLE = 1024  # rows that bracket the medians
 DEVIATIONS = 3.5  # half the bracket's width in standard deviations of the sample median's rank
 STREAMED = 8 * SAMPLE  # rows from which on a sample pays
-SHARES = 8  # parts of the rows that threads take; also blocks of columns
+SHARES = 8  # parts of the rows that threads take
 BLOCK = 16  # columns handled together: one cache line of float32
 ROOM = 6  # a share keeps at most about a sixth of its rows of a column; a sorted column overflows that
 

@@ -31,15 +31,6 @@ from synafa.study.mnist import (
 from synafa.study.settings import Settings
 from synafa.study.shared import EIGHT, Runner, load_dataset, policy_units
 
-SEARCHED = (
-    "original",
-    "36000 extended k-range",
-    "36000 corrected",
-    "36000 corrected seed 1",
-    "36000 corrected informative",
-)
-
-
 def classifiers(dataset: Any, seeds: Sequence[int], profile: str = "standard") -> dict[int, Any]:
     """The shared classifier of each seed."""
     from synafa.neural.shared import shared_classifier
@@ -48,13 +39,12 @@ def classifiers(dataset: Any, seeds: Sequence[int], profile: str = "standard") -
 
 
 def mnist_starts() -> Iterator[tuple[str, Start]]:
-    """The MNIST-loop settings whose acquired sets are searched: five amortised tables, exact tables, 90 pixels."""
+    """The MNIST-loop settings whose acquired sets are searched: every amortised table, exact tables, 90 pixels."""
     dataset = images()
     policy = exact_policy(dataset)
     for one in CONFIGURATIONS:
-        if one.name in SEARCHED:
-            tables = amortised_group(dataset, one.group, quick=False)[one.name].tables
-            yield one.name, Start(dataset, with_tables(policy, tables), None)
+        tables = amortised_group(dataset, one.group, quick=False)[one.name].tables
+        yield one.title, Start(dataset, with_tables(policy, tables), None)
     yield "exact tables", Start(dataset, policy, None)
     yield "90 pixels, exact", start("mnist-90", quick=False)
 
