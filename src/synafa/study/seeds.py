@@ -31,6 +31,7 @@ from synafa.study.mnist import (
 from synafa.study.settings import Settings
 from synafa.study.shared import EIGHT, Runner, load_dataset, policy_units
 
+
 def classifiers(dataset: Any, seeds: Sequence[int], profile: str = "standard") -> dict[int, Any]:
     """The shared classifier of each seed."""
     from synafa.neural.shared import shared_classifier
