@@ -15,15 +15,18 @@ import numpy as np
 from numba import njit, prange, types
 from numba.extending import intrinsic
 
-from synafa.codes_kernels import binary_threshold, mean_of_two
+from synafa.brackets_kernels import SAMPLE, brackets
+from synafa.codes_kernels import binary_threshold
+from synafa.compare_kernels import LANES, compare_64, locate
 from synafa.counts_kernels import popcount
 
-SAMPLE = 1024  # rows that bracket the medians
-DEVIATIONS = 3.5  # half the bracket's width in standard deviations of the sample median's rank
-STREAMED = 8 * SAMPLE  # rows from which on a sample pays
+STREAMED = 2 * SAMPLE  # rows from which on a sample pays
 SHARES = 8  # parts of the rows that threads take
+STRIPE = 256  # columns, about, of a part of the matrix that stays in cache
 BLOCK = 16  # columns handled together: one cache line of float32
-ROOM = 6  # a share keeps at most about a sixth of its rows of a column; a sorted column overflows that
+BUCKETS = 512  # parts of a bracket
+NEAR = 256  # values in the bucket of the median are sorted if there are fewer
+ROOM = 7  # a share keeps at most about a seventh of its rows of a column; a sorted column overflows that
 
 
 @intrinsic
@@ -35,37 +38,6 @@ def _lowest_one(typingctx: Any, word: Any) -> Any:
         return builder.cttz(args[0], context.get_constant(types.boolean, True))
 
     return signature, codegen
-
-
-def _brackets(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Values (D,) that very likely enclose each column's median, and the least, of rows at equal distances."""
-    sample = X[np.arange(SAMPLE) * len(X) // SAMPLE]
-    sample.sort(axis=0)
-    reach = int(DEVIATIONS * np.sqrt(SAMPLE) / 2)
-    return sample[SAMPLE // 2 - reach], sample[SAMPLE // 2 + reach], sample[0]
-
-
-@njit(cache=True)
-def _pack_32(X, rows, edges, words):  # type: ignore[no-untyped-def]
-    """Bit i of `words` (D,): whether row rows[i] exceeds the column's edge; a row of -1 is padding and exceeds none."""
-    words[:] = 0
-    for i in range(31, -1, -1):
-        if rows[i] < 0:
-            for j in range(words.size):
-                words[j] = words[j] + words[j]
-        else:
-            values = X[rows[i]]
-            for j in range(words.size):
-                words[j] = words[j] + words[j] + np.uint32(values[j] > edges[j])
-
-
-@njit(cache=True)
-def _pack_64(X, rows, edges, low, high, words):  # type: ignore[no-untyped-def]
-    """`_pack_32` of 64 rows; as many 32-bit numbers as float32 fit into a vector, which is why it goes by halves."""
-    _pack_32(X, rows[:32], edges, low)
-    _pack_32(X, rows[32:], edges, high)
-    for j in range(words.size):
-        words[j] = np.uint64(low[j]) | np.uint64(high[j]) << np.uint64(32)
 
 
 @njit(cache=True)
@@ -85,36 +57,64 @@ def _keep_between(X, rows, some, above, single, kept, n_kept):  # type: ignore[n
 
 
 @njit(parallel=True, cache=True)
-def _stream(X, rows, below, upper, single, some, above, kept, n_kept):  # type: ignore[no-untyped-def]
+def _stream(X, rows, below, upper, single, some, above, kept, n_kept, mark):  # type: ignore[no-untyped-def]
     """One pass: bits (words, D) of `x > below` and `x > upper`, and the values in between, share by share.
 
-    Returns (SHARES, D) the least values, and a sum that is NaN where a column holds NaN or infinity.
+    Returns (SHARES, D) the least values; `mark` (SHARES, D) stays 0 where all values are finite.
     """
     n_words, d = some.shape
     length = (n_words + SHARES - 1) // SHARES
+    stripes = max(1, d // STRIPE)
     least = np.full((SHARES, d), np.inf, X.dtype)
-    nothing = np.zeros((SHARES, d), X.dtype)
-    for share in prange(SHARES):
-        low, high = np.empty(d, np.uint32), np.empty(d, np.uint32)
-        sums, minima = nothing[share], least[share]
+    for task in prange(SHARES * stripes):
+        share, stripe = task % SHARES, task // SHARES
+        part = slice(stripe * d // stripes, (stripe + 1) * d // stripes)
+        mine, at, ahead = X[:, part], np.empty(64, np.int64), np.empty(64, np.int64)
         for w in range(share * length, min(n_words, (share + 1) * length)):
-            mine = rows[64 * w : 64 * w + 64]
-            for i in range(64):
-                if mine[i] >= 0:
-                    values = X[mine[i]]
-                    for j in range(d):  # with both in one loop it is vectorised
-                        value = values[j]
-                        bound = minima[j]
-                        sums[j] += value - value
-                        minima[j] = value if value < bound else bound
-            _pack_64(X, mine, below, low, high, some[w])
-            _pack_64(X, mine, upper, low, high, above[w])
-            _keep_between(X, mine, some[w], above[w], single, kept[share], n_kept[share])
-    return least, nothing
+            shown = locate(mine, rows, w, at)
+            locate(mine, rows, w + 1, ahead)
+            bits, beyond = some[w, part], above[w, part]
+            compare_64(mine, at, ahead, shown, below[part], upper[part], bits, beyond, least[share, part], mark[share, part])
+            _keep_between(mine, rows[64 * w : 64 * w + 64], bits, beyond, single[part], kept[share, part], n_kept[share, part])
+    return least
 
 
 @njit(cache=True)
-def _settle(n, some, above, from_least, kept, n_kept, values):  # type: ignore[no-untyped-def]
+def _middle(kept, n_kept, lower, upper, first, second, near):  # type: ignore[no-untyped-def]
+    """The mean of the kept values of rank `first` and `second` (the same or the next); NaN if they cannot be sorted out.
+
+    A value's bucket grows with it, so only the values in the buckets of the two ranks are sorted, in `near`.
+    """
+    scale = kept.dtype.type(BUCKETS) / (upper - lower)
+    if not np.isfinite(upper - lower) or not np.isfinite(scale):
+        return np.nan
+    sizes = np.zeros(BUCKETS + 1, np.int64)
+    for share in range(n_kept.size):
+        for i in range(n_kept[share]):
+            sizes[np.uint32((kept[share, i] - lower) * scale)] += 1
+    before, low = 0, 0
+    while before + sizes[low] <= first:
+        before += sizes[low]
+        low += 1
+    up_to, high = before + sizes[low], low
+    while up_to <= second:
+        high += 1
+        up_to += sizes[high]
+    if up_to - before >= near.size:
+        return np.nan
+    count = 0
+    for share in range(n_kept.size):
+        for i in range(n_kept[share]):
+            bucket = np.uint32((kept[share, i] - lower) * scale)
+            near[count] = kept[share, i]  # stays if the next does not take its place
+            count += np.int64((bucket >= low) & (bucket <= high))
+    near[:count].sort()
+    below, above = np.float64(near[first - before]), np.float64(near[second - before])
+    return below if below == above else 0.5 * below + 0.5 * above
+
+
+@njit(cache=True)
+def _settle(n, some, above, lower, upper, from_least, kept, n_kept, near):  # type: ignore[no-untyped-def]
     """Turn `above` into the column's plane; False when the bracket did not hold the median, or too many values did.
 
     from_least : what is not in `some` is the column's minimum
@@ -129,46 +129,46 @@ def _settle(n, some, above, from_least, kept, n_kept, values):  # type: ignore[n
         return True
     if first < 0 or second >= at_least - beyond:
         return False
-    if values.size == 0:  # the bracket is a single value, which is the median
+    if lower == upper:  # the bracket is a single value, which is the median
         if beyond == 0 and at_least < n:  # and the maximum: the threshold lies right below it
             above[:] = some
         return True
     if beyond == 0 or n_kept.max() == kept.shape[1]:
         return False
-    count = 0
-    for share in range(n_kept.size):
-        values[count : count + n_kept[share]] = kept[share, : n_kept[share]]
-        count += n_kept[share]
-    median = mean_of_two(values[:count], first, second)
-    at = 0
-    for w in range(some.size):
-        word = above[w]
-        between = some[w] & ~word
-        while between:
-            lowest = between & (~between + np.uint64(1))
-            between ^= lowest
-            word |= lowest * np.uint64(values[at] > median)  # no branch: it would be mispredicted half the time
-            at += 1
-        above[w] = word
+    median = _middle(kept, n_kept, lower, upper, first, second, near)
+    if np.isnan(median):
+        return False
+    length = (some.size + SHARES - 1) // SHARES
+    for share in range(SHARES):
+        at = 0
+        for w in range(share * length, min(some.size, (share + 1) * length)):
+            word = above[w]
+            between = some[w] & ~word
+            while between:
+                lowest = between & (~between + np.uint64(1))
+                between ^= lowest
+                word |= lowest * np.uint64(kept[share, at] > median)  # no branch: it would be mispredicted
+                at += 1
+            above[w] = word
     return True
 
 
 @njit(parallel=True, cache=True)
-def _planes(n, single, from_least, some, above, kept, n_kept, planes):  # type: ignore[no-untyped-def]
+def _planes(n, lower, upper, from_least, some, above, kept, n_kept, planes):  # type: ignore[no-untyped-def]
     """Fill `planes` (D, words); True (D,) where a column could not be settled."""
     n_words, d = some.shape
     failed = np.zeros(d, np.bool_)
     for block in prange((d + BLOCK - 1) // BLOCK):
         first, last = BLOCK * block, min(d, BLOCK * (block + 1))
-        mine = np.empty((BLOCK, n_words), np.uint64)
+        mine, near = np.empty((BLOCK, n_words), np.uint64), np.empty(NEAR, kept.dtype)
         for w in range(n_words):
             for c in range(last - first):
                 mine[c, w] = some[w, first + c]
                 planes[first + c, w] = above[w, first + c]
-        values = np.empty(kept.shape[0] * kept.shape[2], kept.dtype)
         for j in range(first, last):
-            room = values[:0] if single[j] else values
-            failed[j] = not _settle(n, mine[j - first], planes[j], from_least[j], kept[:, j], n_kept[:, j], room)
+            failed[j] = not _settle(
+                n, mine[j - first], planes[j], lower[j], upper[j], from_least[j], kept[:, j], n_kept[:, j], near
+            )
     return failed
 
 
@@ -205,16 +205,17 @@ def pack_values(X: np.ndarray, rows: np.ndarray) -> np.ndarray | None:
     n, d = X.shape
     planes = np.empty((d, rows.size // 64), np.uint64)
     columns = np.arange(d)
-    if n >= STREAMED:
-        lower, upper, smallest = _brackets(X)
+    if n >= STREAMED and d >= LANES:
+        lower, upper, smallest = brackets(X)
         single, opened = lower == upper, (lower == smallest) & (lower < upper)
         below = np.where(opened, lower, np.nextafter(lower, X.dtype.type(-np.inf)))
         some, above = np.empty((2, rows.size // 64, d), np.uint64)  # NumPy asks for large pages, Numba does not
         kept = np.empty((SHARES, d, n // SHARES // ROOM + 64), X.dtype)
         n_kept = np.zeros((SHARES, d), np.int64)
-        least, nothing = _stream(X, rows, below, upper, single, some, above, kept, n_kept)
-        if not np.isfinite(nothing).all():
+        mark = np.zeros((SHARES, d), np.uint32 if X.itemsize == 4 else np.uint64)
+        least = _stream(X, rows, below, upper, single, some, above, kept, n_kept, mark)
+        if mark.any():
             return None
         from_least = opened & (least.min(axis=0) == lower)
-        columns = np.flatnonzero(_planes(n, single, from_least, some, above, kept, n_kept, planes))
+        columns = np.flatnonzero(_planes(n, lower, upper, from_least, some, above, kept, n_kept, planes))
     return planes if _one_by_one(X, rows, columns, planes).all() else None
