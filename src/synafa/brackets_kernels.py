@@ -9,14 +9,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-from synafa.compare_kernels import compare_64, locate
-from synafa.counts_kernels import popcount
-
 SORTED = 256  # rows that offer values
 OFFERED = 16  # how many they offer, an even number
 STEP = 4  # their distance in the sorted rows; together they reach 3.75 standard deviations to both sides
 SAMPLE = 4096  # rows that judge them
 DEVIATIONS = 3.5  # half the bracket's width in standard deviations of the median's rank in the sample
+STRIPE = 112  # columns counted together: their edges and counts stay in the nearest cache
 SHARES = 8  # parts of the sample that threads take
 
 
@@ -27,8 +25,7 @@ def brackets(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     ordered.sort(axis=1)
     first = SORTED // 2 - STEP * OFFERED // 2
     offered = np.ascontiguousarray(ordered[:, first : first + STEP * OFFERED : STEP].T)
-    mark = np.zeros((SHARES, X.shape[1]), np.uint32 if X.itemsize == 4 else np.uint64)
-    above = _judge(X, rows, offered, mark).sum(axis=0)  # falls from one offered value to the next
+    above = _judge(X, rows, offered).sum(axis=0)  # falls from one offered value to the next
     reach = int(DEVIATIONS * np.sqrt(SAMPLE) / 2)
     last = np.maximum((above >= SAMPLE // 2 + reach).sum(axis=0) - 1, 0)
     enough = np.minimum((above > SAMPLE // 2 - reach).sum(axis=0), OFFERED - 1)
@@ -36,21 +33,39 @@ def brackets(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return offered[last, columns], offered[enough, columns], ordered[:, 0].copy()
 
 
+@njit(cache=True)
+def _more(edge, a, b, c, d):  # type: ignore[no-untyped-def]
+    """How many of four values exceed an edge."""
+    return np.uint32(np.uint32(a > edge) + np.uint32(b > edge) + np.uint32(c > edge) + np.uint32(d > edge))
+
+
+@njit(cache=True)
+def _add_counts(X, eight, part, edges, counts):  # type: ignore[no-untyped-def]
+    """Add to `counts` (OFFERED, width) how many of eight rows exceed each edge, in a part of the columns.
+
+    The rows are written out: as a loop inside the one over columns they would keep it from being vectorised.
+    """
+    a, b, c, d = X[eight[0], part], X[eight[1], part], X[eight[2], part], X[eight[3], part]
+    e, f, g, h = X[eight[4], part], X[eight[5], part], X[eight[6], part], X[eight[7], part]
+    for k in range(edges.shape[0]):
+        row, total = edges[k], counts[k]
+        for j in range(row.size):
+            more = _more(row[j], a[j], b[j], c[j], d[j]) + _more(row[j], e[j], f[j], g[j], h[j])
+            total[j] = np.uint32(total[j] + more)
+
+
 @njit(parallel=True, cache=True)
-def _judge(X, rows, offered, mark):  # type: ignore[no-untyped-def]
-    """How many of the rows exceed each offered value (OFFERED, D): int64 (SHARES, OFFERED, D)."""
+def _judge(X, rows, offered):  # type: ignore[no-untyped-def]
+    """How many of the rows exceed each offered value (OFFERED, D): uint32 (SHARES, OFFERED, D)."""
     n_offered, d = offered.shape
-    counts = np.zeros((SHARES, n_offered, d), np.int64)
-    groups = rows.size // 64
-    for share in prange(SHARES):
-        at, ahead = np.empty(64, np.int64), np.empty(64, np.int64)
-        words, least = np.empty((2, d), np.uint64), np.zeros(d, X.dtype)
-        for w in range(share * groups // SHARES, (share + 1) * groups // SHARES):
-            shown = locate(X, rows, w, at)
-            locate(X, rows, w + 1, ahead)
-            for k in range(0, n_offered, 2):
-                compare_64(X, at, ahead, shown, offered[k], offered[k + 1], words[0], words[1], least, mark[share])
-                for j in range(d):
-                    counts[share, k, j] += np.int64(popcount(words[0, j]))
-                    counts[share, k + 1, j] += np.int64(popcount(words[1, j]))
+    counts = np.zeros((SHARES, n_offered, d), np.uint32)  # as wide as float32: a vector holds as many of both
+    stripes = (d + STRIPE - 1) // STRIPE
+    for task in prange(SHARES * stripes):
+        share, stripe = task % SHARES, task // SHARES
+        part = slice(STRIPE * stripe, min(d, STRIPE * (stripe + 1)))
+        edges = offered[:, part].copy()
+        mine = np.zeros(edges.shape, np.uint32)
+        for first in range(share * rows.size // SHARES, (share + 1) * rows.size // SHARES, 8):
+            _add_counts(X, rows[first : first + 8], part, edges, mine)
+        counts[share, :, part] = mine
     return counts

@@ -70,26 +70,30 @@ def _stream(X, rows, below, upper, single, some, above, kept, n_kept, mark):  # 
         share, stripe = task % SHARES, task // SHARES
         part = slice(stripe * d // stripes, (stripe + 1) * d // stripes)
         mine, at, ahead = X[:, part], np.empty(64, np.int64), np.empty(64, np.int64)
+        low, high, alone = below[part], upper[part], single[part]
+        minima, marks = least[share, part], mark[share, part]
+        values, count = kept[share, part], n_kept[share, part]
         for w in range(share * length, min(n_words, (share + 1) * length)):
             shown = locate(mine, rows, w, at)
             locate(mine, rows, w + 1, ahead)
-            bits, beyond = some[w, part], above[w, part]
-            compare_64(mine, at, ahead, shown, below[part], upper[part], bits, beyond, least[share, part], mark[share, part])
-            _keep_between(mine, rows[64 * w : 64 * w + 64], bits, beyond, single[part], kept[share, part], n_kept[share, part])
+            compare_64(mine, at, ahead, shown, low, high, some[w, part], above[w, part], minima, marks)
+            here = rows[64 * w : 64 * w + 64]
+            _keep_between(mine, here, some[w, part], above[w, part], alone, values, count)
     return least
 
 
 @njit(cache=True)
-def _middle(kept, n_kept, lower, upper, first, second, near):  # type: ignore[no-untyped-def]
-    """The mean of the kept values of rank `first` and `second` (the same or the next); NaN if they cannot be sorted out.
+def _place_kept(some, above, kept, n_kept, lower, upper, first, second):  # type: ignore[no-untyped-def]
+    """Set the bits of the kept values that exceed the mean of those of rank `first` and `second` (the same or the next).
 
-    A value's bucket grows with it, so only the values in the buckets of the two ranks are sorted, in `near`.
+    A value's bucket grows with it, so only values in the buckets of the two ranks need a closer look. False if that
+    is too many, or if the bracket cannot be divided.
     """
     scale = kept.dtype.type(BUCKETS) / (upper - lower)
     if not np.isfinite(upper - lower) or not np.isfinite(scale):
-        return np.nan
+        return False
     sizes = np.zeros(BUCKETS + 1, np.int64)
-    for share in range(n_kept.size):
+    for share in range(SHARES):
         for i in range(n_kept[share]):
             sizes[np.uint32((kept[share, i] - lower) * scale)] += 1
     before, low = 0, 0
@@ -100,21 +104,36 @@ def _middle(kept, n_kept, lower, upper, first, second, near):  # type: ignore[no
     while up_to <= second:
         high += 1
         up_to += sizes[high]
-    if up_to - before >= near.size:
-        return np.nan
+    if up_to - before > NEAR:
+        return False
+    near, near_word, near_bit = np.empty(NEAR, kept.dtype), np.empty(NEAR, np.int64), np.empty(NEAR, np.uint64)
     count = 0
-    for share in range(n_kept.size):
-        for i in range(n_kept[share]):
-            bucket = np.uint32((kept[share, i] - lower) * scale)
-            near[count] = kept[share, i]  # stays if the next does not take its place
-            count += np.int64((bucket >= low) & (bucket <= high))
-    near[:count].sort()
-    below, above = np.float64(near[first - before]), np.float64(near[second - before])
-    return below if below == above else 0.5 * below + 0.5 * above
+    length = (some.size + SHARES - 1) // SHARES
+    for share in range(SHARES):
+        at = 0
+        for w in range(share * length, min(some.size, (share + 1) * length)):
+            word = above[w]
+            between = some[w] & ~word
+            while between:
+                lowest = between & (~between + np.uint64(1))
+                between ^= lowest
+                bucket = np.int64(np.uint32((kept[share, at] - lower) * scale))
+                word |= lowest * np.uint64(bucket > high)  # no branch: it would be mispredicted half the time
+                if low <= bucket <= high:
+                    near[count], near_word[count], near_bit[count] = kept[share, at], w, lowest
+                    count += 1
+                at += 1
+            above[w] = word
+    ordered = np.sort(near[:count])
+    one, other = np.float64(ordered[first - before]), np.float64(ordered[second - before])
+    median = one if one == other else 0.5 * one + 0.5 * other
+    for i in range(count):
+        above[near_word[i]] |= near_bit[i] * np.uint64(near[i] > median)
+    return True
 
 
 @njit(cache=True)
-def _settle(n, some, above, lower, upper, from_least, kept, n_kept, near):  # type: ignore[no-untyped-def]
+def _settle(n, some, above, lower, upper, from_least, kept, n_kept):  # type: ignore[no-untyped-def]
     """Turn `above` into the column's plane; False when the bracket did not hold the median, or too many values did.
 
     from_least : what is not in `some` is the column's minimum
@@ -135,22 +154,7 @@ def _settle(n, some, above, lower, upper, from_least, kept, n_kept, near):  # ty
         return True
     if beyond == 0 or n_kept.max() == kept.shape[1]:
         return False
-    median = _middle(kept, n_kept, lower, upper, first, second, near)
-    if np.isnan(median):
-        return False
-    length = (some.size + SHARES - 1) // SHARES
-    for share in range(SHARES):
-        at = 0
-        for w in range(share * length, min(some.size, (share + 1) * length)):
-            word = above[w]
-            between = some[w] & ~word
-            while between:
-                lowest = between & (~between + np.uint64(1))
-                between ^= lowest
-                word |= lowest * np.uint64(kept[share, at] > median)  # no branch: it would be mispredicted
-                at += 1
-            above[w] = word
-    return True
+    return _place_kept(some, above, kept, n_kept, lower, upper, first, second)
 
 
 @njit(parallel=True, cache=True)
@@ -160,15 +164,14 @@ def _planes(n, lower, upper, from_least, some, above, kept, n_kept, planes):  # 
     failed = np.zeros(d, np.bool_)
     for block in prange((d + BLOCK - 1) // BLOCK):
         first, last = BLOCK * block, min(d, BLOCK * (block + 1))
-        mine, near = np.empty((BLOCK, n_words), np.uint64), np.empty(NEAR, kept.dtype)
+        mine = np.empty((BLOCK, n_words), np.uint64)
         for w in range(n_words):
             for c in range(last - first):
                 mine[c, w] = some[w, first + c]
                 planes[first + c, w] = above[w, first + c]
         for j in range(first, last):
-            failed[j] = not _settle(
-                n, mine[j - first], planes[j], lower[j], upper[j], from_least[j], kept[:, j], n_kept[:, j], near
-            )
+            bits, values, count = mine[j - first], kept[:, j], n_kept[:, j]
+            failed[j] = not _settle(n, bits, planes[j], lower[j], upper[j], from_least[j], values, count)
     return failed
 
 
