@@ -23,14 +23,32 @@ def brackets(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rows = np.arange(SAMPLE) * len(X) // SAMPLE
     ordered = np.ascontiguousarray(X[rows[:: SAMPLE // SORTED]].T)
     ordered.sort(axis=1)
-    first = SORTED // 2 - STEP * OFFERED // 2
-    offered = np.ascontiguousarray(ordered[:, first : first + STEP * OFFERED : STEP].T)
-    above = _judge(X, rows, offered).sum(axis=0)  # falls from one offered value to the next
+    middle = ordered[:, SORTED // 2 - STEP * OFFERED // 2 : SORTED // 2 + STEP * OFFERED // 2]
+    offered = np.ascontiguousarray(middle[:, ::STEP].T)
+    above = _judge(X, rows, offered).sum(axis=0, dtype=np.int64)  # falls from one offered value to the next
     reach = int(DEVIATIONS * np.sqrt(SAMPLE) / 2)
-    last = np.maximum((above >= SAMPLE // 2 + reach).sum(axis=0) - 1, 0)
-    enough = np.minimum((above > SAMPLE // 2 - reach).sum(axis=0), OFFERED - 1)
-    columns = np.arange(X.shape[1])
-    return offered[last, columns], offered[enough, columns], ordered[:, 0].copy()
+    few, many = SAMPLE // 2 - reach, SAMPLE // 2 + reach
+    last = np.maximum((above >= many).sum(axis=0) - 1, 0)
+    first = np.minimum((above > few).sum(axis=0), OFFERED - 1)
+    without_ties = (middle[:, 1:] > middle[:, :-1]).all(axis=1)
+    lower = _between(offered, above, last, last + 1, many, without_ties)
+    upper = _between(offered, above, first, first - 1, few, without_ties)
+    return lower, upper, ordered[:, 0].copy()
+
+
+def _between(
+    offered: np.ndarray, above: np.ndarray, safe: np.ndarray, next_to: np.ndarray, goal: int, wanted: np.ndarray
+) -> np.ndarray:
+    """Offered value number `safe` of each column, moved towards its neighbour `next_to` until about `goal` rows exceed it.
+
+    It stays where it is not `wanted`, where there is no neighbour, and where it is beyond the goal already.
+    """
+    columns = np.arange(len(safe))
+    next_to = np.clip(next_to, 0, OFFERED - 1)
+    here, there = above[safe, columns], above[next_to, columns]
+    share = np.divide(here - goal, here - there, out=np.zeros(len(safe)), where=wanted & (here != there))
+    value, neighbour = offered[safe, columns], offered[next_to, columns]
+    return value + np.clip(share, 0, 1).astype(offered.dtype) * (neighbour - value)
 
 
 @njit(cache=True)

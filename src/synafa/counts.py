@@ -192,7 +192,8 @@ def _rows_by_class(indices: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.
     sizes = np.bincount(indices, minlength=n_classes)
     starts = np.concatenate([[0], WORDS * np.cumsum(-(-sizes // (64 * WORDS)))])
     order = np.full(64 * int(starts[-1]), -1, np.int64)
-    by_class = np.argsort(indices, kind="stable")
+    narrow = indices.astype(np.uint16) if n_classes <= 1 << 16 else indices  # 16 bits are sorted by counting
+    by_class = np.argsort(narrow, kind="stable")
     first = np.concatenate([[0], np.cumsum(sizes)])
     for y in range(n_classes):
         order[64 * starts[y] : 64 * starts[y] + sizes[y]] = by_class[first[y] : first[y + 1]]

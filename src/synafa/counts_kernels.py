@@ -14,7 +14,8 @@ from numba import njit, prange, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-WORDS = 15  # words of a class are counted in groups of this many
+PLACES = 4  # binary digits carried along while counting
+WORDS = 2**PLACES  # words of a class are counted in groups of this many
 LANES = 8  # planes that stay in cache, side by side, while the others are counted against them
 
 
@@ -69,53 +70,67 @@ def single_counts(planes: np.ndarray, starts: np.ndarray) -> np.ndarray:
 
 
 @intrinsic
-def _count_common(typingctx: Any, tile: Any, plane: Any, totals: Any) -> Any:
-    """Add to `totals` (LANES) the ones that WORDS words of a plane share with those of each plane of a tile.
+def _count_common(typingctx: Any, tile: Any, plane: Any, groups: Any, totals: Any) -> Any:
+    """Write to `totals` (LANES) the ones that `groups` of WORDS words of a plane share with each plane of a tile.
 
-    The three are addresses; the tile holds word w of its planes side by side, so that a vector instruction serves four
-    planes. The fifteen words are added place by place into ones, twos, fours and eights: four population counts.
+    `tile`, `plane` and `totals` are addresses; the tile holds word w of its planes side by side, so that a vector
+    instruction serves four planes. Words are added place by place into ones, twos, fours and eights that are carried
+    along, so that sixteen words need a single population count.
     """
     word, small = ir.IntType(64), ir.IntType(32)
     vector = ir.VectorType(word, 4)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        tile, plane, groups, totals = args
+
         def pointer(address: Any, offset: int, kind: Any) -> Any:
             return builder.inttoptr(builder.add(address, ir.Constant(word, offset)), kind.as_pointer())
-
-        def load(address: Any, offset: int) -> Any:
-            return builder.load(pointer(address, offset, vector), align=8)
-
-        def common(w: int, lane: int) -> Any:
-            one = builder.load(pointer(args[1], 8 * w, word))
-            first = builder.insert_element(ir.Constant(vector, ir.Undefined), one, ir.Constant(small, 0))
-            spread = builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(small, 4), [0] * 4))
-            return builder.and_(load(args[0], 8 * (LANES * w + lane)), spread)
 
         def add(a: Any, b: Any, c: Any) -> tuple[Any, Any]:
             either = builder.xor(a, b)
             return builder.xor(either, c), builder.or_(builder.and_(a, b), builder.and_(either, c))
 
-        def digits(first: int, words: int, lane: int) -> list[Any]:
-            """The number of ones in each place over `words` (one less than a power of two) words, in binary."""
-            if words == 1:
-                return [common(first, lane)]
-            half = words // 2
-            left, right = digits(first, half, lane), digits(first + half, half, lane)
-            carry, result = common(first + 2 * half, lane), []
-            for a, b in zip(left, right):
-                total, carry = add(a, b, carry)
-                result.append(total)
-            return [*result, carry]
+        population = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(vector, [vector]), "llvm.ctpop.v4i64"
+        )
 
-        ones = cgutils.get_or_insert_function(builder.module, ir.FunctionType(vector, [vector]), "llvm.ctpop.v4i64")
+        def weighed(digit: Any, place: int) -> Any:
+            return builder.shl(builder.call(population, [digit]), ir.Constant(vector, [place] * 4))
+
+        nothing = ir.Constant(vector, [0] * 4)
         for lane in range(0, LANES, 4):
-            total = load(args[2], 8 * lane)
-            for place, digit in enumerate(digits(0, WORDS, lane)):
-                total = builder.add(total, builder.shl(builder.call(ones, [digit]), ir.Constant(vector, [place] * 4)))
-            builder.store(total, pointer(args[2], 8 * lane, vector), align=8)
+            digits = [cgutils.alloca_once_value(builder, nothing) for _ in range(PLACES)]
+            sixteens = cgutils.alloca_once_value(builder, nothing)
+            for variable in (*digits, sixteens):
+                builder.store(nothing, variable)
+            with cgutils.for_range(builder, groups) as loop:
+                here = builder.add(plane, builder.mul(loop.index, ir.Constant(word, 8 * WORDS)))
+                beside = builder.add(tile, builder.mul(loop.index, ir.Constant(word, 8 * WORDS * LANES)))
+
+                def common(w: int) -> Any:
+                    one = builder.load(pointer(here, 8 * w, word))
+                    first = builder.insert_element(ir.Constant(vector, ir.Undefined), one, ir.Constant(small, 0))
+                    spread = builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(small, 4), [0] * 4))
+                    return builder.and_(builder.load(pointer(beside, 8 * (LANES * w + lane), vector), align=8), spread)
+
+                def carry(first: int, place: int) -> Any:
+                    """Add 2 ** place words to the digits below that place; what is carried into it."""
+                    if place == 0:
+                        return common(first)
+                    left, right = carry(first, place - 1), carry(first + 2 ** (place - 1), place - 1)
+                    total, over = add(builder.load(digits[place - 1]), left, right)
+                    builder.store(total, digits[place - 1])
+                    return over
+
+                over = builder.call(population, [carry(0, PLACES)])
+                builder.store(builder.add(builder.load(sixteens), over), sixteens)
+            total = builder.shl(builder.load(sixteens), ir.Constant(vector, [PLACES] * 4))
+            for place, digit in enumerate(digits):
+                total = builder.add(total, weighed(builder.load(digit), place))
+            builder.store(total, pointer(totals, 8 * lane, vector), align=8)
         return context.get_dummy_value()
 
-    return types.void(types.intp, types.intp, types.intp), codegen
+    return types.void(types.intp, types.intp, types.intp, types.intp), codegen
 
 
 @njit(parallel=True, cache=True)
@@ -132,16 +147,14 @@ def add_pair_counts(planes: np.ndarray, starts: np.ndarray, joint: np.ndarray) -
         first = LANES * number
         width = min(LANES, n_planes - first)
         tile = np.zeros((longest, LANES), np.uint64)  # the words of one class: stays in cache while planes pass by
-        totals = np.zeros(LANES, np.uint64)
+        totals = np.empty(LANES, np.uint64)
         for y in range(starts.size - 1):
             words = starts[y + 1] - starts[y]
             for c in range(width):
                 for w in range(words):
                     tile[w, c] = planes[first + c, starts[y] + w]
             for p in range(first + width - 1):
-                totals[:] = 0
                 plane = planes.ctypes.data + 8 * (p * planes.shape[1] + starts[y])
-                for w in range(0, words, WORDS):
-                    _count_common(tile.ctypes.data + 8 * LANES * w, plane + 8 * w, totals.ctypes.data)
+                _count_common(tile.ctypes.data, plane, words // WORDS, totals.ctypes.data)
                 for c in range(max(0, p + 1 - first), width):
                     joint[y, p, first + c] += np.int64(totals[c])

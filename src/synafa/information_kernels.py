@@ -18,7 +18,7 @@ def n_log_n(largest: int) -> tuple[np.ndarray, float]:
     counts = np.arange(largest + 1, dtype=np.float64)
     bits = counts * np.log2(np.maximum(counts, 1.0))
     shift = 60 - int(np.ceil(np.log2(bits[-1] + 2.0)))
-    return np.rint(np.ldexp(bits, shift)).astype(np.int64), float(np.ldexp(1.0, -shift))
+    return np.rint(bits * 2.0**shift).astype(np.int64), 2.0**-shift
 
 
 @njit(cache=True)
