@@ -43,10 +43,13 @@ def _tables_of(name: str, X: np.ndarray, y: np.ndarray) -> None:
         lambda: PairCounts.from_values(X, y),
         lambda: InformationTables.from_counts(counts),
         lambda: InformationTables.from_codes(Discretizer().fit(X).transform(X), y),
+        awake=True,
     )
     print(f"  {len(X):,} x {D} {name}: X.T @ X {product:.3f} s; values to tables {whole:.3f} s, of which ", end="")
     print(f"counts {count:.3f}, tables {information:.3f}; by way of codes {by_codes:.3f} s")
     line(f"all tables of a {name} matrix / one X.T @ X", whole / product, "times", 1 / 3)
+    asleep = in_turns(lambda: X.T @ X, lambda: InformationTables.from_values(X, y))
+    line("  the same after a pause, threads to be woken on both sides", asleep[1] / asleep[0], "times")
 
 
 def episodes() -> None:

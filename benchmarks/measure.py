@@ -7,19 +7,24 @@ from collections.abc import Callable
 from statistics import median
 
 
-def seconds(action: Callable[[], object]) -> float:
-    """Wall time of one call, after a pause in which the threads of the previous one stop waiting for work."""
+def seconds(action: Callable[[], object], awake: bool = False) -> float:
+    """Wall time of one call, after a pause in which the threads of the previous one stop waiting for work.
+
+    With `awake` the same call comes once before: waking the threads of a pool can take longer than what is measured.
+    """
     time.sleep(0.1)
+    if awake:
+        action()
     start = time.perf_counter()
     action()
     return time.perf_counter() - start
 
 
-def in_turns(*actions: Callable[[], object], rounds: int = 7) -> tuple[float, ...]:
+def in_turns(*actions: Callable[[], object], rounds: int = 7, awake: bool = False) -> tuple[float, ...]:
     """Median wall times of several actions that take turns; each is called once beforehand."""
     for action in actions:
         action()
-    times = [[seconds(action) for action in actions] for _ in range(rounds)]
+    times = [[seconds(action, awake) for action in actions] for _ in range(rounds)]
     return tuple(median(column) for column in zip(*times))
 
 

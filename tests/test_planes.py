@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synafa import Discretizer, PairCounts, planes_kernels
+from synafa import Discretizer, PairCounts, brackets_kernels, compare_kernels, planes_kernels
 from synafa.counts import _rows_by_class
 from tests import naive
 
@@ -37,6 +37,10 @@ def columns(n: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
         "sample above": np.where(period, 10.0 + rng.random(n), x),
         "sample constant": np.where(period, 0.0, x),
         "tiny": 1e-40 * np.rint(3 * x),
+        "a hundred values": np.floor(100 * rng.random(n)),
+        "far from the median on both sides": np.sign(x) * 2e38 * (1 + 0.1 * np.minimum(np.abs(x), 3)),
+        "next to each other": 1 + 2.0**-23 * np.rint(50 * x),
+        "heavy tails": 1 / x,
     }
 
 
@@ -78,6 +82,63 @@ def test_brackets_that_fail_are_noticed():
         planes_kernels.pack_values(X, _rows_by_class(np.zeros(n, int), 1)[0])
     assert {"sample below", "sample above", "sorted", "half zero, but for one"} <= set(seen)
     assert not {"distinct", "mostly zero", "mostly the maximum", "constant", "a little less than half zero"} & set(seen)
+
+
+def test_brackets_enclose_the_median_and_little_else():
+    rng = np.random.default_rng(2)
+    X = np.exp(rng.normal(size=(12_000, 300))).astype(np.float32)
+    lower, upper, least = brackets_kernels.brackets(X)
+    median = np.median(X, axis=0)
+    assert ((lower <= median) & (median <= upper)).mean() > 0.99
+    assert ((lower <= X) & (upper >= X)).mean(axis=0).max() < 0.08
+    assert (least >= X.min(axis=0)).all()
+
+
+def test_a_bracket_among_ties_ends_in_values_of_the_column():
+    """Between two of them it could leave out the value that half of the rows have."""
+    rng = np.random.default_rng(3)
+    X = rng.choice([0.0, 1.0, 2.0, 3.0], p=[0.2, 0.15, 0.4, 0.25], size=(9_000, 40)).astype(np.float32)
+    lower, upper, _ = brackets_kernels.brackets(X)
+    assert np.isin(lower, np.unique(X)).all()
+    assert (lower <= 2).all()
+    assert (upper == 2).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("d", [8, 9, 15, 16, 37])
+def test_comparing_64_rows_gives_the_bits_of_a_loop(d, dtype):
+    rng = np.random.default_rng(d)
+    X = rng.normal(size=(100, d)).astype(dtype)
+    rows = np.concatenate([rng.permutation(100)[:50], np.full(14, -1)])
+    lower, upper = np.sort(rng.normal(size=(2, d)), axis=0).astype(dtype)
+    at, ahead = np.empty((2, 64), np.int64)
+    shown = compare_kernels.locate(X, rows, 0, at)
+    compare_kernels.locate(X, rows, 1, ahead)
+    some, above = np.empty((2, d), np.uint64)
+    least, mark = np.full(d, np.inf, dtype), np.zeros(d, f"uint{8 * X.itemsize}")
+    compare_kernels.compare_64(X, at, ahead, shown, lower, upper, some, above, least, mark)
+    for j in range(d):
+        assert int(some[j]) == sum(1 << i for i in range(50) if X[rows[i], j] > lower[j])
+        assert int(above[j]) == sum(1 << i for i in range(50) if X[rows[i], j] > upper[j])
+    assert np.array_equal(least, X[np.maximum(rows, 0)].min(axis=0))
+    assert not mark.any()
+    for bad in (np.nan, np.inf, -np.inf):
+        X[rows[7], d - 1] = bad
+        mark[:] = 0
+        compare_kernels.compare_64(X, at, ahead, shown, lower, upper, some, above, least, mark)
+        assert np.flatnonzero(mark).tolist() == [d - 1]
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (63, 1025), (1024, 1024), (2049, 3)])
+def test_common_rows_are_counted_across_whole_and_broken_groups_of_words(sizes):
+    rng = np.random.default_rng(sum(sizes))
+    y = rng.permutation(np.repeat([0, 1], sizes))
+    codes = rng.integers(0, 2, size=(len(y), 19)).astype(np.uint8)
+    codes[:, 18] = 1
+    joint = PairCounts.from_codes(codes, y, 2).joint
+    for k in range(2):
+        expected = codes[y == k].T.astype(int) @ codes[y == k]
+        assert np.array_equal(joint[k], np.triu(expected, 1))
 
 
 @settings(max_examples=60, deadline=None)

@@ -30,7 +30,7 @@ def brackets(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     few, many = SAMPLE // 2 - reach, SAMPLE // 2 + reach
     last = np.maximum((above >= many).sum(axis=0) - 1, 0)
     first = np.minimum((above > few).sum(axis=0), OFFERED - 1)
-    without_ties = (middle[:, 1:] > middle[:, :-1]).all(axis=1)
+    without_ties = (middle[:, 1:] == middle[:, :-1]).sum(axis=1) == 0
     lower = _between(offered, above, last, last + 1, many, without_ties)
     upper = _between(offered, above, first, first - 1, few, without_ties)
     return lower, upper, ordered[:, 0].copy()
@@ -39,16 +39,17 @@ def brackets(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _between(
     offered: np.ndarray, above: np.ndarray, safe: np.ndarray, next_to: np.ndarray, goal: int, wanted: np.ndarray
 ) -> np.ndarray:
-    """Offered value number `safe` of each column, moved towards its neighbour `next_to` until about `goal` rows exceed it.
+    """Offered value number `safe` of each column, moved towards number `next_to` until about `goal` rows exceed it.
 
-    It stays where it is not `wanted`, where there is no neighbour, and where it is beyond the goal already.
+    It stays where a move is not `wanted`, where there is no neighbour, and where it lies on the goal's other side.
     """
     columns = np.arange(len(safe))
     next_to = np.clip(next_to, 0, OFFERED - 1)
     here, there = above[safe, columns], above[next_to, columns]
     share = np.divide(here - goal, here - there, out=np.zeros(len(safe)), where=wanted & (here != there))
     value, neighbour = offered[safe, columns], offered[next_to, columns]
-    return value + np.clip(share, 0, 1).astype(offered.dtype) * (neighbour - value)
+    share = np.clip(share, 0, 1).astype(offered.dtype)
+    return np.where(share > 0, (1 - share) * value + share * neighbour, value)
 
 
 @njit(cache=True)

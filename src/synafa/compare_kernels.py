@@ -45,9 +45,13 @@ def _compare(
         def load(base: Any, kind: Any) -> Any:
             return builder.load(pointer(base, offset, kind), align=width // 8)
 
+        def longer(words: Any, value: Any, edge: Any) -> Any:
+            """The words with one more bit in front of the others: whether the value exceeds the edge."""
+            return builder.sub(builder.add(words, words), builder.sext(builder.fcmp_ordered(">", value, edge), lanes))
+
         byte = ir.IntType(8)
-        kinds = [byte.as_pointer(), small, small, small]
-        fetch = cgutils.get_or_insert_function(builder.module, ir.FunctionType(ir.VoidType(), kinds), "llvm.prefetch.p0")
+        prefetch = ir.FunctionType(ir.VoidType(), [byte.as_pointer(), small, small, small])
+        fetch = cgutils.get_or_insert_function(builder.module, prefetch, "llvm.prefetch")
         lower, upper = load(address(edges, 0), values), load(address(edges, 1), values)
         least, mark = load(address(seen, 0), values), load(address(seen, 1), lanes)
         halves = []
@@ -57,8 +61,7 @@ def _compare(
                 value = load(address(at, i), values)
                 to_come = pointer(address(ahead, i), offset, byte)
                 builder.call(fetch, [to_come, *(ir.Constant(small, k) for k in (0, 2, 1))])  # read, kept in L2, data
-                some = builder.sub(builder.add(some, some), builder.sext(builder.fcmp_ordered(">", value, lower), lanes))
-                above = builder.sub(builder.add(above, above), builder.sext(builder.fcmp_ordered(">", value, upper), lanes))
+                some, above = longer(some, value, lower), longer(above, value, upper)
                 least = builder.select(builder.fcmp_ordered("<", value, least), value, least)
                 mark = builder.or_(mark, builder.bitcast(builder.fsub(value, value), lanes))  # 0 if finite, else NaN
             halves.append((some, above))
@@ -78,9 +81,9 @@ def _compare(
 
 @njit(cache=True)
 def locate(X, rows, w, at):  # type: ignore[no-untyped-def]
-    """Fill `at` with the addresses of rows 64w.. of the list and return which are rows: -1, and what lies beyond, is not.
+    """Fill `at` with the addresses of rows 64w.. of the list, and return which of them are there: -1 is not.
 
-    In place of those stands row 0, so that there is something to compare.
+    In place of those stands row 0, so that there is something to compare; likewise beyond the list's end.
     """
     shown = np.uint64(0)
     for i in range(64):
@@ -96,11 +99,10 @@ def compare_64(X, at, ahead, shown, lower, upper, some, above, least, mark):  # 
 
     least, mark : (D,), updated: the least value, and 0 as long as all values are finite
     """
+    now, then = at.ctypes.data, ahead.ctypes.data
     edges = np.array([lower.ctypes.data, upper.ctypes.data])
     words = np.array([some.ctypes.data, above.ctypes.data])
     seen = np.array([least.ctypes.data, mark.ctypes.data])
     for j in range(0, some.size, LANES):
         column = min(j, some.size - LANES)  # the last vector overlaps the one before
-        _compare(
-            X[0, 0], at.ctypes.data, ahead.ctypes.data, shown, column, edges.ctypes.data, words.ctypes.data, seen.ctypes.data
-        )
+        _compare(X[0, 0], now, then, shown, column, edges.ctypes.data, words.ctypes.data, seen.ctypes.data)

@@ -82,6 +82,12 @@ def _count_common(typingctx: Any, tile: Any, plane: Any, groups: Any, totals: An
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         tile, plane, groups, totals = args
+        population = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(vector, [vector]), "llvm.ctpop.v4i64"
+        )
+
+        def offset(address: Any, index: Any, size: int) -> Any:
+            return builder.add(address, builder.mul(index, ir.Constant(word, size)))
 
         def pointer(address: Any, offset: int, kind: Any) -> Any:
             return builder.inttoptr(builder.add(address, ir.Constant(word, offset)), kind.as_pointer())
@@ -90,43 +96,38 @@ def _count_common(typingctx: Any, tile: Any, plane: Any, groups: Any, totals: An
             either = builder.xor(a, b)
             return builder.xor(either, c), builder.or_(builder.and_(a, b), builder.and_(either, c))
 
-        population = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(vector, [vector]), "llvm.ctpop.v4i64"
-        )
+        def common(one: Any, four: Any, w: int) -> Any:
+            """Word w of a plane AND those of four planes of the tile."""
+            first = builder.insert_element(
+                ir.Constant(vector, ir.Undefined), builder.load(pointer(one, 8 * w, word)), ir.Constant(small, 0)
+            )
+            spread = builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(small, 4), [0] * 4))
+            return builder.and_(builder.load(pointer(four, 8 * LANES * w, vector), align=8), spread)
 
-        def weighed(digit: Any, place: int) -> Any:
-            return builder.shl(builder.call(population, [digit]), ir.Constant(vector, [place] * 4))
+        def carry(digits: list[Any], one: Any, four: Any, w: int, place: int) -> Any:
+            """Add 2 ** place words, from w on, to the digits below that place; returns what is carried into it."""
+            if place == 0:
+                return common(one, four, w)
+            left = carry(digits, one, four, w, place - 1)
+            right = carry(digits, one, four, w + 2 ** (place - 1), place - 1)
+            total, over = add(builder.load(digits[place - 1]), left, right)
+            builder.store(total, digits[place - 1])
+            return over
 
         nothing = ir.Constant(vector, [0] * 4)
         for lane in range(0, LANES, 4):
-            digits = [cgutils.alloca_once_value(builder, nothing) for _ in range(PLACES)]
-            sixteens = cgutils.alloca_once_value(builder, nothing)
-            for variable in (*digits, sixteens):
-                builder.store(nothing, variable)
+            digits = [cgutils.alloca_once(builder, vector) for _ in range(PLACES + 1)]  # the last counts the carries
+            for digit in digits:
+                builder.store(nothing, digit)
             with cgutils.for_range(builder, groups) as loop:
-                here = builder.add(plane, builder.mul(loop.index, ir.Constant(word, 8 * WORDS)))
-                beside = builder.add(tile, builder.mul(loop.index, ir.Constant(word, 8 * WORDS * LANES)))
-
-                def common(w: int) -> Any:
-                    one = builder.load(pointer(here, 8 * w, word))
-                    first = builder.insert_element(ir.Constant(vector, ir.Undefined), one, ir.Constant(small, 0))
-                    spread = builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(small, 4), [0] * 4))
-                    return builder.and_(builder.load(pointer(beside, 8 * (LANES * w + lane), vector), align=8), spread)
-
-                def carry(first: int, place: int) -> Any:
-                    """Add 2 ** place words to the digits below that place; what is carried into it."""
-                    if place == 0:
-                        return common(first)
-                    left, right = carry(first, place - 1), carry(first + 2 ** (place - 1), place - 1)
-                    total, over = add(builder.load(digits[place - 1]), left, right)
-                    builder.store(total, digits[place - 1])
-                    return over
-
-                over = builder.call(population, [carry(0, PLACES)])
-                builder.store(builder.add(builder.load(sixteens), over), sixteens)
-            total = builder.shl(builder.load(sixteens), ir.Constant(vector, [PLACES] * 4))
-            for place, digit in enumerate(digits):
-                total = builder.add(total, weighed(builder.load(digit), place))
+                one, four = offset(plane, loop.index, 8 * WORDS), offset(tile, loop.index, 8 * WORDS * LANES)
+                carried = carry(digits, one, builder.add(four, ir.Constant(word, 8 * lane)), 0, PLACES)
+                ones = builder.call(population, [carried])
+                builder.store(builder.add(builder.load(digits[-1]), ones), digits[-1])
+            total = builder.shl(builder.load(digits[-1]), ir.Constant(vector, [PLACES] * 4))
+            for place, digit in enumerate(digits[:-1]):
+                ones = builder.call(population, [builder.load(digit)])
+                total = builder.add(total, builder.shl(ones, ir.Constant(vector, [place] * 4)))
             builder.store(total, pointer(totals, 8 * lane, vector), align=8)
         return context.get_dummy_value()
 

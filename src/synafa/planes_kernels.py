@@ -1,9 +1,9 @@
 """Values straight to bit planes: one pass over the matrix finds what lies above the study's threshold.
 
-A sample of the rows brackets each column's median between two of its values. The pass packs `x >= lower` and
-`x > upper` into bits and keeps the few values in between; the exact median is selected among those, and only their bits
-are still open. A bracket of one value needs no selection: one of the two planes is the answer. A bracket that begins
-with the column's minimum, of which there may be many, is opened there: `x > lower` is packed instead.
+Samples of the rows bracket each column's median between two values. The pass packs `x >= lower` and `x > upper` into
+bits and keeps the few values in between; the exact median is selected among those, and only their bits are still open.
+A bracket of one value needs no selection: one of the two planes is the answer. A bracket that begins with the column's
+minimum, of which there may be many, is opened there: `x > lower` is packed instead.
 Columns where this fails (the bracket missed, or many ties around the median) are done one by one.
 """
 
@@ -41,18 +41,19 @@ def _lowest_one(typingctx: Any, word: Any) -> Any:
 
 
 @njit(cache=True)
-def _keep_between(X, rows, some, above, single, kept, n_kept):  # type: ignore[no-untyped-def]
-    """Append the values of 64 rows whose bit is set in `some` but not in `above`, column by column."""
+def _keep_between(X, rows, first, some, above, single, kept, n_kept):  # type: ignore[no-untyped-def]
+    """Append the values of 64 rows whose bit is set in `some` but not in `above`, column by column from `first` on."""
+    one, room = np.uint64(1), np.uint64(kept.shape[1])  # unsigned indices: negative ones would have to be looked for
     for j in range(some.size):
         between = np.uint64(0) if single[j] else some[j] & ~above[j]
         at = n_kept[j]
-        if at + 64 > kept.shape[1]:  # full: the column is given up
-            n_kept[j] = kept.shape[1] if between else at
+        if at + np.uint64(64) > room:  # full: the column is given up
+            n_kept[j] = room if between else at
             continue
         while between:
-            kept[j, at] = X[rows[_lowest_one(between)], j]
-            between &= between - np.uint64(1)
-            at += 1
+            kept[j, at] = X[np.uint64(rows[_lowest_one(between)]), first + j]
+            between &= between - one
+            at += one
         n_kept[j] = at
 
 
@@ -78,13 +79,13 @@ def _stream(X, rows, below, upper, single, some, above, kept, n_kept, mark):  # 
             locate(mine, rows, w + 1, ahead)
             compare_64(mine, at, ahead, shown, low, high, some[w, part], above[w, part], minima, marks)
             here = rows[64 * w : 64 * w + 64]
-            _keep_between(mine, here, some[w, part], above[w, part], alone, values, count)
+            _keep_between(X, here, part.start, some[w, part], above[w, part], alone, values, count)
     return least
 
 
 @njit(cache=True)
 def _place_kept(some, above, kept, n_kept, lower, upper, first, second):  # type: ignore[no-untyped-def]
-    """Set the bits of the kept values that exceed the mean of those of rank `first` and `second` (the same or the next).
+    """Set the bits of the kept values that exceed the mean of those of rank `first` and `second`, the same or the next.
 
     A value's bucket grows with it, so only values in the buckets of the two ranks need a closer look. False if that
     is too many, or if the bracket cannot be divided.
@@ -94,7 +95,7 @@ def _place_kept(some, above, kept, n_kept, lower, upper, first, second):  # type
         return False
     sizes = np.zeros(BUCKETS + 1, np.int64)
     for share in range(SHARES):
-        for i in range(n_kept[share]):
+        for i in range(np.int64(n_kept[share])):
             sizes[np.uint32((kept[share, i] - lower) * scale)] += 1
     before, low = 0, 0
     while before + sizes[low] <= first:
@@ -110,7 +111,7 @@ def _place_kept(some, above, kept, n_kept, lower, upper, first, second):  # type
     count = 0
     length = (some.size + SHARES - 1) // SHARES
     for share in range(SHARES):
-        at = 0
+        at = np.uint64(0)
         for w in range(share * length, min(some.size, (share + 1) * length)):
             word = above[w]
             between = some[w] & ~word
@@ -122,7 +123,7 @@ def _place_kept(some, above, kept, n_kept, lower, upper, first, second):  # type
                 if low <= bucket <= high:
                     near[count], near_word[count], near_bit[count] = kept[share, at], w, lowest
                     count += 1
-                at += 1
+                at += np.uint64(1)
             above[w] = word
     ordered = np.sort(near[:count])
     one, other = np.float64(ordered[first - before]), np.float64(ordered[second - before])
@@ -214,7 +215,7 @@ def pack_values(X: np.ndarray, rows: np.ndarray) -> np.ndarray | None:
         below = np.where(opened, lower, np.nextafter(lower, X.dtype.type(-np.inf)))
         some, above = np.empty((2, rows.size // 64, d), np.uint64)  # NumPy asks for large pages, Numba does not
         kept = np.empty((SHARES, d, n // SHARES // ROOM + 64), X.dtype)
-        n_kept = np.zeros((SHARES, d), np.int64)
+        n_kept = np.zeros((SHARES, d), np.uint64)
         mark = np.zeros((SHARES, d), np.uint32 if X.itemsize == 4 else np.uint64)
         least = _stream(X, rows, below, upper, single, some, above, kept, n_kept, mark)
         if mark.any():
