@@ -33,7 +33,7 @@ class Settings(LoopSettings, VAESettings):
 
 PROFILES = {
     "paper": Settings(),
-    "standard": Settings(max_batches=3000, vae_patience=10, batches=1500, checks=10),
+    "standard": Settings(max_batches=10_000, vae_patience=20, batches=1500, checks=10),
     "quick": Settings(max_batches=600, first_check=200, vae_patience=5, batches=250, checks=5),
 }
 

@@ -47,7 +47,7 @@ class Settings(PretrainSettings):
 
 PROFILES = {
     "paper": Settings(),
-    "standard": Settings(batches=1500, pretrain_batches=2000, pretrain_patience=5, checks=10, passes=100),
+    "standard": Settings(batches=1500, pretrain_batches=5000, checks=10, passes=100),
     "quick": Settings(batches=250, pretrain_batches=500, pretrain_patience=5, checks=5, passes=32),
 }
 

@@ -30,6 +30,7 @@ class Baseline:
     needs_classifier : True when the policy asks the shared classifier
     options : settings that make this line a variant of its class, as (field, value) pairs
     trained : False when `fit` only keeps the training rows, so that there is nothing worth caching
+    revision : raised when a profile trains differently than before; stored results of the study then no longer count
     """
 
     name: str
@@ -42,6 +43,7 @@ class Baseline:
     needs_classifier: bool = False
     options: tuple[tuple[str, Any], ...] = ()
     trained: bool = True
+    revision: int = 1
 
     @property
     def module_path(self) -> str:
@@ -84,12 +86,12 @@ _ENTRIES = (
     Baseline("gdfs", "GDFS", "Covert et al. 2023", "learned greedy selector", True, "gdfs:GDFS", per_budget=True),
     Baseline("dime", "DIME", "Gadgil et al. 2024", "mutual information by regression", True, "dime:DIME", per_budget=True),  # noqa: E501
     Baseline("jafa", "JAFA", "Shim et al. 2018", "reinforcement learning (DQN)", False, "jafa:JAFA", per_budget=True),
-    Baseline("ol-with-mask", "OL with mask", "Kachuee et al. 2019", "reinforcement learning (DQN)", False, "ol:OL", per_budget=True, options=(("with_mask", True),)),  # noqa: E501
-    Baseline("ol-without-mask", "OL without mask", "Kachuee et al. 2019", "reinforcement learning (DQN)", False, "ol:OL", per_budget=True, options=(("with_mask", False),)),  # noqa: E501
-    Baseline("eddi", "EDDI", "Ma et al. 2019", "generative, expected information", True, "eddi:EDDI", needs_classifier=True, options=(("builtin", False),)),  # noqa: E501
-    Baseline("eddi-builtin", "EDDI (its own classifier)", "Ma et al. 2019", "generative, expected information", True, "eddi:EDDI", options=(("builtin", True),)),  # noqa: E501
-    Baseline("odin-model-based", "ODIN, model-based", "Zannone et al. 2019", "reinforcement learning (PPO)", False, "odin:ODIN", per_budget=True, options=(("model_based", True),)),  # noqa: E501
-    Baseline("odin-model-free", "ODIN, model-free", "Zannone et al. 2019", "reinforcement learning (PPO)", False, "odin:ODIN", per_budget=True, options=(("model_based", False),)),  # noqa: E501
+    Baseline("ol-with-mask", "OL with mask", "Kachuee et al. 2019", "reinforcement learning (DQN)", False, "ol:OL", per_budget=True, options=(("with_mask", True),), revision=2),  # noqa: E501
+    Baseline("ol-without-mask", "OL without mask", "Kachuee et al. 2019", "reinforcement learning (DQN)", False, "ol:OL", per_budget=True, options=(("with_mask", False),), revision=2),  # noqa: E501
+    Baseline("eddi", "EDDI", "Ma et al. 2019", "generative, expected information", True, "eddi:EDDI", needs_classifier=True, options=(("builtin", False),), revision=2),  # noqa: E501
+    Baseline("eddi-builtin", "EDDI (its own classifier)", "Ma et al. 2019", "generative, expected information", True, "eddi:EDDI", options=(("builtin", True),), revision=2),  # noqa: E501
+    Baseline("odin-model-based", "ODIN, model-based", "Zannone et al. 2019", "reinforcement learning (PPO)", False, "odin:ODIN", per_budget=True, options=(("model_based", True),), revision=2),  # noqa: E501
+    Baseline("odin-model-free", "ODIN, model-free", "Zannone et al. 2019", "reinforcement learning (PPO)", False, "odin:ODIN", per_budget=True, options=(("model_based", False),), revision=2),  # noqa: E501
 )  # fmt: skip
 
 REGISTRY: Mapping[str, Baseline] = {entry.name: entry for entry in _ENTRIES}

@@ -77,14 +77,17 @@ def policy_unit(
     `cost_weight` (SynAFA's lambda in place of the study's), `validation` (also keep probabilities of validation rows;
     by default for the tables with files, not for the sweeps and images).
     """
+    from synafa.baselines import REGISTRY
+
     given = _plain(parameters)
     inside = {name: value for name, value in given.items() if name in _DATASET_PARAMETERS}
     named = {"dataset": dataset, "instance": int(instance), "method": method, "budgets": _budgets(budgets), **given}
     seed = settings.seed + (int(instance) if dataset in SWEEPS else 0)
+    version = VERSION + (REGISTRY[method].revision - 1 if method in REGISTRY else 0)
     return settings.unit(
         POLICIES,
         __name__,
-        VERSION,
+        version,
         named,
         needs=(classifier_unit(settings, dataset, **inside),),
         cost=_scaled(settings, dataset, _seconds(dataset, method, named["budgets"])),
