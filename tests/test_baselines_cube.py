@@ -25,27 +25,20 @@ pytestmark = pytest.mark.slow
 
 BUDGET = 4
 CLEARLY = 0.03
-VAE = {"max_batches": 1500, "first_check": 500}
-# `standard` gives OL's predictor too short a supervised start here (docs/baselines.md); with a longer one, fewer and
-# larger steps of the policy are enough.
-OL = {"pretrain_batches": 5000, "pretrain_patience": 20, "batches": 600, "passes": 32}
-OL_RATES = {"learning_rate": 3e-3, "target_rate": 0.02}
-# Profile, and what differs from it: mostly less training than a user gets, to save time.
+VAE = {"max_batches": 7000}  # one for four policies
+# Profile, and what differs from it: less training than a user gets, to save time.
 ADAPTIVE: dict[str, tuple[str, dict[str, Any]]] = {
     "gdfs": ("quick", {}),
     "dime": ("standard", {}),
     "jafa": ("standard", {}),
-    "ol-with-mask": ("standard", {**OL, **OL_RATES}),
-    "ol-without-mask": ("standard", {**OL, **OL_RATES}),
+    "ol-with-mask": ("standard", {}),
+    "ol-without-mask": ("standard", {}),
     "eddi": ("standard", {**VAE, "samples": 32}),
-    "odin-model-free": ("standard", {**VAE, "batches": 1000}),
-}
-OTHERS: dict[str, tuple[str, dict[str, Any]]] = {
-    "permutation": ("quick", {}),
-    "cae": ("quick", {}),
     "eddi-builtin": ("standard", {**VAE, "builtin_samples": 16}),
     "odin-model-based": ("standard", {**VAE, "batches": 1000}),
+    "odin-model-free": ("standard", {**VAE, "batches": 1000}),
 }
+STATIC: dict[str, tuple[str, dict[str, Any]]] = {"permutation": ("quick", {}), "cae": ("quick", {})}
 
 
 @pytest.fixture(scope="module")
@@ -60,11 +53,11 @@ def classifier(cube: Dataset) -> MaskedMLP:
 
 @pytest.fixture(scope="module")
 def static(cube: Dataset, classifier: MaskedMLP) -> float:
-    return max(accuracy(fitted(name, cube, classifier), cube, classifier) for name in ("permutation", "cae"))
+    return max(accuracy(fitted(name, cube, classifier), cube, classifier) for name in STATIC)
 
 
 def fitted(name: str, cube: Dataset, classifier: MaskedMLP) -> Any:
-    profile, changes = {**ADAPTIVE, **OTHERS}[name]
+    profile, changes = {**ADAPTIVE, **STATIC}[name]
     entry = find(name)
     settings = replace(entry.settings(profile, cube), **changes)
     return entry.cls()().fit(cube, BUDGET, settings, 0, classifier=classifier)
@@ -82,26 +75,24 @@ def test_it_ends_clearly_above_static_selection(
     assert accuracy(fitted(method, cube, classifier), cube, classifier) > static + CLEARLY
 
 
-def test_eddi_with_the_vaes_own_classifier_does_not_because_that_classifier_is_weak(
-    cube: Dataset, classifier: MaskedMLP, static: float
+def test_eddi_asks_the_vaes_own_classifier_or_the_shared_one_about_the_same_vae(
+    cube: Dataset, classifier: MaskedMLP
 ) -> None:
-    """The same VAE and the same samples with the shared classifier do: only who is asked differs."""
     builtin, shared = (fitted(name, cube, classifier) for name in ("eddi-builtin", "eddi"))
     assert builtin.network.vae is shared.network.vae
-    assert accuracy(builtin, cube, classifier) < static + CLEARLY
     X, y = cube.X[cube.test], cube.y[cube.test]
     mask = np.random.default_rng(0).random(X.shape) < 0.5
     own, outside = (float((c.predict_proba(X * mask, mask).argmax(axis=1) == y).mean()) for c in (builtin, classifier))
-    assert own < outside - 0.1, (own, outside)
+    assert outside - 0.15 < own < outside, (own, outside)
 
 
-def test_odins_synthetic_rows_often_carry_a_class_that_their_features_do_not_show(
-    cube: Dataset, classifier: MaskedMLP, static: float
+def test_odins_synthetic_rows_mostly_carry_a_class_that_their_features_show(
+    cube: Dataset, classifier: MaskedMLP
 ) -> None:
-    """Half of what the model-based variant learns from: it ends above static selection, but not always clearly."""
+    """Half of what the model-based variant learns from."""
     policy = fitted("odin-model-based", cube, classifier)
     x, y = with_synthetic(policy.network.vae, rows_of(cube))
     right = classifier.predict_proba(x.numpy(), np.ones(x.shape, dtype=bool)).argmax(axis=1) == y.numpy()
     real, synthetic = right[: len(cube.train)].mean(), right[len(cube.train) :].mean()
-    assert synthetic < real - 0.1, (synthetic, real)
-    assert accuracy(policy, cube, classifier) > static
+    print("synthetic", synthetic, "real", real)
+    assert 0.5 < synthetic < real, (synthetic, real)

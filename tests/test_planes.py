@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synafa import Discretizer, PairCounts, brackets_kernels, compare_kernels, planes_kernels
-from synafa.counts import _rows_by_class
+from synafa.counts import _classes_of, _rows_by_class
 from tests import naive
 
 
@@ -151,6 +151,16 @@ def test_the_pass_is_right_for_few_rows_too(n, d, classes, seed):
         patch.setattr(planes_kernels, "STREAMED", 1)
         found = PairCounts.from_values(X, y)
     assert found == PairCounts.from_codes(Discretizer(2).fit_transform(X), y, 2)
+
+
+@pytest.mark.parametrize(
+    "labels", [[2, 0, 2, 5], np.array([1, 3, 3, 1], np.uint8), [-1, 4, 4, 0], [10**12, 7, 7, 7], ["b", "a", "b", "b"]]
+)
+def test_classes_are_those_of_numpys_unique(labels):
+    found, expected = _classes_of(np.array(labels)), np.unique(np.array(labels), return_inverse=True)
+    assert np.array_equal(found[0], expected[0])
+    assert np.array_equal(found[1], expected[1])
+    assert found[0].dtype == expected[0].dtype
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

@@ -10,10 +10,11 @@ import numpy as np
 from numba import njit, prange
 
 SORTED = 256  # rows that offer values
-OFFERED = 16  # how many they offer, an even number
-STEP = 4  # their distance in the sorted rows; together they reach 3.75 standard deviations to both sides
+OFFERED = 8  # how many they offer
+STEP = 9  # their distance in the sorted rows; together they reach 4 standard deviations to both sides
 SAMPLE = 4096  # rows that judge them
-DEVIATIONS = 3.5  # half the bracket's width in standard deviations of the median's rank in the sample
+DEVIATIONS = 4.0  # half the bracket's width in standard deviations of the median's rank in the sample
+BLOCK = 16  # columns copied together: one cache line of float32
 STRIPE = 112  # columns counted together: their edges and counts stay in the nearest cache
 SHARES = 8  # parts of the sample that threads take
 
@@ -21,9 +22,10 @@ SHARES = 8  # parts of the sample that threads take
 def brackets(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Values (D,) that very likely enclose each column's median, and the least of the sorted, of rows far apart."""
     rows = np.arange(SAMPLE) * len(X) // SAMPLE
-    ordered = np.ascontiguousarray(X[rows[:: SAMPLE // SORTED]].T)
+    ordered = _columns(X, rows[:: SAMPLE // SORTED])
     ordered.sort(axis=1)
-    middle = ordered[:, SORTED // 2 - STEP * OFFERED // 2 : SORTED // 2 + STEP * OFFERED // 2]
+    begin = SORTED // 2 - STEP * (OFFERED - 1) // 2
+    middle = ordered[:, begin : begin + STEP * (OFFERED - 1) + 1]
     offered = np.ascontiguousarray(middle[:, ::STEP].T)
     above = _judge(X, rows, offered).sum(axis=0, dtype=np.int64)  # falls from one offered value to the next
     reach = int(DEVIATIONS * np.sqrt(SAMPLE) / 2)
@@ -50,6 +52,18 @@ def _between(
     value, neighbour = offered[safe, columns], offered[next_to, columns]
     share = np.clip(share, 0, 1).astype(offered.dtype)
     return np.where(share > 0, (1 - share) * value + share * neighbour, value)
+
+
+@njit(parallel=True, cache=True)
+def _columns(X, rows):  # type: ignore[no-untyped-def]
+    """The columns (D, rows) of some rows."""
+    d = X.shape[1]
+    result = np.empty((d, rows.size), X.dtype)
+    for block in prange((d + BLOCK - 1) // BLOCK):
+        for i in range(rows.size):
+            for j in range(BLOCK * block, min(d, BLOCK * (block + 1))):
+                result[j, i] = X[rows[i], j]
+    return result
 
 
 @njit(cache=True)

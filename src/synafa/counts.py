@@ -71,7 +71,7 @@ class PairCounts:
         labels = check_labels(y, len(values))
         if not values.size:
             raise SynafaError(f"X must be a table with at least one row and one column, got shape {values.shape}.")
-        classes, indices = np.unique(labels, return_inverse=True)
+        classes, indices = _classes_of(labels)
         order, starts = _rows_by_class(indices, len(classes))
         planes = pack_values(values, order)
         if planes is None:
@@ -183,6 +183,14 @@ def check_labels(y: Any, n_rows: int) -> np.ndarray:
     if missing.any():
         raise SynafaError(f"y has {int(missing.sum())} missing label(s), the first in row {int(np.argmax(missing))}.")
     return labels
+
+
+def _classes_of(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The classes in order and each row's place among them; small whole numbers are not sorted but looked up."""
+    if labels.dtype.kind in "iu" and labels.min() >= 0 and labels.max() < len(labels):
+        there = np.bincount(labels) > 0
+        return np.flatnonzero(there).astype(labels.dtype), (np.cumsum(there) - 1)[labels]
+    return np.unique(labels, return_inverse=True)
 
 
 def _rows_by_class(indices: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray]:

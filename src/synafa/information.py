@@ -65,9 +65,9 @@ class InformationTables:
         single = single_table(codes, counts.class_counts, f, step)
         kernel = pair_tables_two if codes.shape[::2] == (2, 2) else pair_tables
         d, n_bins = codes.shape[1:]
-        pair, cond = np.zeros((d, d)), np.zeros((d, d, n_bins))
+        pair, cond = np.empty((d, d)), np.empty((d, d, n_bins))
         kernel(counts.joint, codes, counts.class_counts, f, step, pair, cond)
-        np.fill_diagonal(pair, single)
+        pair[np.arange(d), np.arange(d)], cond[np.arange(d), np.arange(d)] = single, 0.0
         return cls(single, pair, cond, specific_information(codes, counts.class_counts), counts.class_counts)
 
     def pid(self) -> Atoms:

@@ -84,7 +84,7 @@ def _stream(X, rows, below, upper, single, some, above, kept, n_kept, mark):  # 
 
 
 @njit(cache=True)
-def _place_kept(some, above, kept, n_kept, lower, upper, first, second):  # type: ignore[no-untyped-def]
+def _place_kept(some, above, kept, n_kept, j, lower, upper, first, second):  # type: ignore[no-untyped-def]
     """Set the bits of the kept values that exceed the mean of those of rank `first` and `second`, the same or the next.
 
     A value's bucket grows with it, so only values in the buckets of the two ranks need a closer look. False if that
@@ -95,8 +95,8 @@ def _place_kept(some, above, kept, n_kept, lower, upper, first, second):  # type
         return False
     sizes = np.zeros(BUCKETS + 1, np.int64)
     for share in range(SHARES):
-        for i in range(np.int64(n_kept[share])):
-            sizes[np.uint32((kept[share, i] - lower) * scale)] += 1
+        for i in range(np.int64(n_kept[share, j])):
+            sizes[np.uint32((kept[share, j, i] - lower) * scale)] += 1
     before, low = 0, 0
     while before + sizes[low] <= first:
         before += sizes[low]
@@ -118,10 +118,10 @@ def _place_kept(some, above, kept, n_kept, lower, upper, first, second):  # type
             while between:
                 lowest = between & (~between + np.uint64(1))
                 between ^= lowest
-                bucket = np.int64(np.uint32((kept[share, at] - lower) * scale))
+                bucket = np.int64(np.uint32((kept[share, j, at] - lower) * scale))
                 word |= lowest * np.uint64(bucket > high)  # no branch: it would be mispredicted half the time
                 if low <= bucket <= high:
-                    near[count], near_word[count], near_bit[count] = kept[share, at], w, lowest
+                    near[count], near_word[count], near_bit[count] = kept[share, j, at], w, lowest
                     count += 1
                 at += np.uint64(1)
             above[w] = word
@@ -134,7 +134,7 @@ def _place_kept(some, above, kept, n_kept, lower, upper, first, second):  # type
 
 
 @njit(cache=True)
-def _settle(n, some, above, lower, upper, from_least, kept, n_kept):  # type: ignore[no-untyped-def]
+def _settle(n, some, above, kept, n_kept, j, lower, upper, from_least):  # type: ignore[no-untyped-def]
     """Turn `above` into the column's plane; False when the bracket did not hold the median, or too many values did.
 
     from_least : what is not in `some` is the column's minimum
@@ -153,9 +153,9 @@ def _settle(n, some, above, lower, upper, from_least, kept, n_kept):  # type: ig
         if beyond == 0 and at_least < n:  # and the maximum: the threshold lies right below it
             above[:] = some
         return True
-    if beyond == 0 or n_kept.max() == kept.shape[1]:
+    if beyond == 0 or n_kept[:, j].max() == kept.shape[2]:
         return False
-    return _place_kept(some, above, kept, n_kept, lower, upper, first, second)
+    return _place_kept(some, above, kept, n_kept, j, lower, upper, first, second)
 
 
 @njit(parallel=True, cache=True)
@@ -171,8 +171,8 @@ def _planes(n, lower, upper, from_least, some, above, kept, n_kept, planes):  # 
                 mine[c, w] = some[w, first + c]
                 planes[first + c, w] = above[w, first + c]
         for j in range(first, last):
-            bits, values, count = mine[j - first], kept[:, j], n_kept[:, j]
-            failed[j] = not _settle(n, bits, planes[j], lower[j], upper[j], from_least[j], values, count)
+            bits = mine[j - first]
+            failed[j] = not _settle(n, bits, planes[j], kept, n_kept, j, lower[j], upper[j], from_least[j])
     return failed
 
 
