@@ -25,14 +25,15 @@ pytestmark = pytest.mark.slow
 
 BUDGET = 4
 CLEARLY = 0.03
-VAE = {"max_batches": 7000}  # one for four policies
+VAE = {"max_batches": 5000}  # one for four policies, which therefore share a worker
+together = pytest.mark.xdist_group("partial VAE on CUBE")
 # Profile, and what differs from it: less training than a user gets, to save time.
 ADAPTIVE: dict[str, tuple[str, dict[str, Any]]] = {
     "gdfs": ("quick", {}),
     "dime": ("standard", {}),
     "jafa": ("standard", {}),
-    "ol-with-mask": ("standard", {}),
-    "ol-without-mask": ("standard", {}),
+    "ol-with-mask": ("standard", {"passes": 32}),
+    "ol-without-mask": ("standard", {"passes": 32}),
     "eddi": ("standard", {**VAE, "samples": 32}),
     "eddi-builtin": ("standard", {**VAE, "builtin_samples": 16}),
     "odin-model-based": ("standard", {**VAE, "batches": 1000}),
@@ -68,13 +69,16 @@ def accuracy(policy: Any, cube: Dataset, classifier: Any) -> float:
     return float(np.mean(episodes.probabilities[:, -1].argmax(axis=1) == episodes.y))
 
 
-@pytest.mark.parametrize("method", ADAPTIVE)
+@pytest.mark.parametrize(
+    "method", [pytest.param(name, marks=together) if "max_batches" in ADAPTIVE[name][1] else name for name in ADAPTIVE]
+)
 def test_it_ends_clearly_above_static_selection(
     method: str, cube: Dataset, classifier: MaskedMLP, static: float
 ) -> None:
     assert accuracy(fitted(method, cube, classifier), cube, classifier) > static + CLEARLY
 
 
+@together
 def test_eddi_asks_the_vaes_own_classifier_or_the_shared_one_about_the_same_vae(
     cube: Dataset, classifier: MaskedMLP
 ) -> None:
@@ -86,6 +90,7 @@ def test_eddi_asks_the_vaes_own_classifier_or_the_shared_one_about_the_same_vae(
     assert outside - 0.15 < own < outside, (own, outside)
 
 
+@together
 def test_odins_synthetic_rows_mostly_carry_a_class_that_their_features_show(
     cube: Dataset, classifier: MaskedMLP
 ) -> None:
@@ -94,5 +99,4 @@ def test_odins_synthetic_rows_mostly_carry_a_class_that_their_features_show(
     x, y = with_synthetic(policy.network.vae, rows_of(cube))
     right = classifier.predict_proba(x.numpy(), np.ones(x.shape, dtype=bool)).argmax(axis=1) == y.numpy()
     real, synthetic = right[: len(cube.train)].mean(), right[len(cube.train) :].mean()
-    print("synthetic", synthetic, "real", real)
     assert 0.5 < synthetic < real, (synthetic, real)
