@@ -25,8 +25,7 @@ pytestmark = pytest.mark.slow
 
 BUDGET = 4
 CLEARLY = 0.03
-VAE = {"max_batches": 5000}  # one for four policies, which therefore share a worker
-together = pytest.mark.xdist_group("partial VAE on CUBE")
+VAE = {"max_batches": 5000}  # one for four policies
 # Profile, and what differs from it: less training than a user gets, to save time.
 ADAPTIVE: dict[str, tuple[str, dict[str, Any]]] = {
     "gdfs": ("quick", {}),
@@ -69,16 +68,13 @@ def accuracy(policy: Any, cube: Dataset, classifier: Any) -> float:
     return float(np.mean(episodes.probabilities[:, -1].argmax(axis=1) == episodes.y))
 
 
-@pytest.mark.parametrize(
-    "method", [pytest.param(name, marks=together) if "max_batches" in ADAPTIVE[name][1] else name for name in ADAPTIVE]
-)
+@pytest.mark.parametrize("method", ADAPTIVE)
 def test_it_ends_clearly_above_static_selection(
     method: str, cube: Dataset, classifier: MaskedMLP, static: float
 ) -> None:
     assert accuracy(fitted(method, cube, classifier), cube, classifier) > static + CLEARLY
 
 
-@together
 def test_eddi_asks_the_vaes_own_classifier_or_the_shared_one_about_the_same_vae(
     cube: Dataset, classifier: MaskedMLP
 ) -> None:
@@ -90,7 +86,6 @@ def test_eddi_asks_the_vaes_own_classifier_or_the_shared_one_about_the_same_vae(
     assert outside - 0.15 < own < outside, (own, outside)
 
 
-@together
 def test_odins_synthetic_rows_mostly_carry_a_class_that_their_features_show(
     cube: Dataset, classifier: MaskedMLP
 ) -> None:
