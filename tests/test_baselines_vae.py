@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from synafa.baselines.common import rows_of, training
-from synafa.baselines.partial_vae import PartialVAE, VAESettings, fit_vae, shared_vae
+from synafa.baselines.partial_vae import REMEMBERED, PartialVAE, VAESettings, fit_vae, shared_vae
 from tests import acquisition_tasks as tasks
 
 SHORT = VAESettings(max_batches=500, first_check=200, vae_patience=5)
@@ -60,4 +60,18 @@ def test_policies_with_the_same_settings_share_one_vae() -> None:
     tiny = replace(SHORT, max_batches=3)
     one = shared_vae(task, rows_of(task), tiny, 0, _quiet)
     assert shared_vae(task, rows_of(task), tiny, 0, _quiet) is one
+    assert shared_vae(tasks.decisive(), rows_of(task), tiny, 0, _quiet) is one  # the same content, loaded again
     assert shared_vae(task, rows_of(task), tiny, 1, _quiet) is not one
+    assert shared_vae(tasks.branch(), rows_of(tasks.branch()), tiny, 0, _quiet) is not one
+
+
+def test_the_oldest_vae_is_forgotten_first() -> None:
+    task = tasks.decisive()
+    tiny = replace(SHORT, max_batches=3)
+    first = shared_vae(task, rows_of(task), tiny, 100, _quiet)
+    for seed in range(101, 100 + REMEMBERED):
+        shared_vae(task, rows_of(task), tiny, seed, _quiet)
+    assert shared_vae(task, rows_of(task), tiny, 100, _quiet) is first
+    shared_vae(task, rows_of(task), tiny, 200, _quiet)  # pushes seed 101 out
+    shared_vae(task, rows_of(task), tiny, 101, _quiet)  # and this one 102
+    assert shared_vae(task, rows_of(task), tiny, 100, _quiet) is first

@@ -7,8 +7,8 @@ last layer is applied once to the sum. Loss: squared error of all features + 0.1
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass, fields
-from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +17,8 @@ from torch.nn import functional as F
 from synafa.baselines.common import BestState, Rows, adam, mlp, sample_losses, training
 from synafa.baselines.network_policy import Progress
 from synafa.datasets.dataset import Dataset
+
+REMEMBERED = 4  # VAEs that stay in memory for the next policy
 
 
 @dataclass(frozen=True)
@@ -128,16 +130,19 @@ def fit_vae(rows: Rows, settings: VAESettings, progress: Progress) -> PartialVAE
     return vae.eval().requires_grad_(False)
 
 
-_FITTED: WeakKeyDictionary[Dataset, dict[tuple[VAESettings, int], PartialVAE]] = WeakKeyDictionary()
+_FITTED: OrderedDict[tuple[str, VAESettings, int], PartialVAE] = OrderedDict()
 
 
 def shared_vae(dataset: Dataset, rows: Rows, settings: VAESettings, seed: int, progress: Progress) -> PartialVAE:
-    """The VAE of this dataset, settings and seed; trained once while the dataset lives, however many policies ask."""
-    known = _FITTED.setdefault(dataset, {})
-    if (settings, seed) not in known:
+    """The VAE of a dataset's content, settings and seed: trained once for all policies that ask soon enough."""
+    key = (dataset.fingerprint(), settings, seed)
+    if key not in _FITTED:
         with training(seed):
-            known[settings, seed] = fit_vae(rows, settings, progress)
-    return known[settings, seed]
+            _FITTED[key] = fit_vae(rows, settings, progress)
+        while len(_FITTED) > REMEMBERED:
+            _FITTED.popitem(last=False)
+    _FITTED.move_to_end(key)
+    return _FITTED[key]
 
 
 def vae_part(settings: VAESettings) -> VAESettings:
