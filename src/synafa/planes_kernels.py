@@ -25,8 +25,7 @@ SHARES = 8  # parts of the rows that threads take
 STRIPE = 256  # columns, about, of a part of the matrix that stays in cache
 BLOCK = 16  # columns handled together: one cache line of float32
 BUCKETS = 512  # parts of a bracket
-NEAR = 256  # values in the bucket of the median are sorted if there are fewer
-ROOM = 7  # a share keeps at most about a seventh of its rows of a column; a sorted column overflows that
+ROOM = 5  # a share keeps at most about a fifth of its rows of a column; a sorted column overflows that
 
 
 @intrinsic
@@ -87,8 +86,8 @@ def _stream(X, rows, below, upper, single, some, above, kept, n_kept, mark):  # 
 def _place_kept(some, above, kept, n_kept, j, lower, upper, first, second):  # type: ignore[no-untyped-def]
     """Set the bits of the kept values that exceed the mean of those of rank `first` and `second`, the same or the next.
 
-    A value's bucket grows with it, so only values in the buckets of the two ranks need a closer look. False if that
-    is too many, or if the bracket cannot be divided.
+    A value's bucket grows with it, so only values in the buckets of the two ranks need a closer look. False if the
+    bracket cannot be divided into buckets.
     """
     scale = kept.dtype.type(BUCKETS) / (upper - lower)
     if not np.isfinite(upper - lower) or not np.isfinite(scale):
@@ -105,9 +104,8 @@ def _place_kept(some, above, kept, n_kept, j, lower, upper, first, second):  # t
     while up_to <= second:
         high += 1
         up_to += sizes[high]
-    if up_to - before > NEAR:
-        return False
-    near, near_word, near_bit = np.empty(NEAR, kept.dtype), np.empty(NEAR, np.int64), np.empty(NEAR, np.uint64)
+    near = np.empty(up_to - before, kept.dtype)
+    near_word, near_bit = np.empty(near.size, np.int64), np.empty(near.size, np.uint64)
     count = 0
     length = (some.size + SHARES - 1) // SHARES
     for share in range(SHARES):
@@ -125,10 +123,10 @@ def _place_kept(some, above, kept, n_kept, j, lower, upper, first, second):  # t
                     count += 1
                 at += np.uint64(1)
             above[w] = word
-    ordered = np.sort(near[:count])
+    ordered = np.sort(near)
     one, other = np.float64(ordered[first - before]), np.float64(ordered[second - before])
     median = one if one == other else 0.5 * one + 0.5 * other
-    for i in range(count):
+    for i in range(near.size):
         above[near_word[i]] |= near_bit[i] * np.uint64(near[i] > median)
     return True
 
