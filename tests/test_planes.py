@@ -20,6 +20,7 @@ def columns(n: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
     return {
         "distinct": x,
         "sorted": np.sort(x),
+        "sorted, the middle within one share": np.roll(np.sort(x), n // 16),
         "mostly zero": np.maximum(x - 1, 0),
         "mostly the maximum": np.minimum(x, -1),
         "half zero": np.maximum(x, 0),
@@ -80,7 +81,8 @@ def test_brackets_that_fail_are_noticed():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(planes_kernels, "_one_by_one", watch)
         planes_kernels.pack_values(X, _rows_by_class(np.zeros(n, int), 1)[0])
-    assert {"sample below", "sample above", "sorted", "half zero, but for one"} <= set(seen)
+    overflows = "sorted, the middle within one share"
+    assert {"sample below", "sample above", overflows, "half zero, but for one"} <= set(seen)
     assert not {"distinct", "mostly zero", "mostly the maximum", "constant", "a little less than half zero"} & set(seen)
 
 

@@ -25,7 +25,7 @@ SHARES = 8  # parts of the rows that threads take
 STRIPE = 256  # columns, about, of a part of the matrix that stays in cache
 BLOCK = 16  # columns handled together: one cache line of float32
 BUCKETS = 512  # parts of a bracket
-ROOM = 5  # a share keeps at most about a fifth of its rows of a column; a sorted column overflows that
+ROOM = 5  # a share keeps at most about a fifth of its rows of a column; a sorted column may overflow that
 
 
 @intrinsic
