@@ -173,6 +173,16 @@ def test_a_cell_that_is_not_finite_is_noticed(n, bad):
     assert planes_kernels.pack_values(X, _rows_by_class(np.zeros(n, int), 1)[0]) is None
 
 
+@pytest.mark.parametrize("d", [5, 30])
+def test_read_only_reordered_and_strided_matrices_count_alike(d):
+    rng = np.random.default_rng(d)
+    X, y = rng.normal(size=(planes_kernels.STREAMED, d)).astype(np.float32), rng.integers(0, 3, planes_kernels.STREAMED)
+    expected = PairCounts.from_codes(Discretizer(2).fit_transform(X), y, 2)
+    X.flags.writeable = False
+    for same in (X, np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2]):
+        assert PairCounts.from_values(same, y) == expected
+
+
 def test_the_number_of_threads_changes_nothing():
     rng = np.random.default_rng(5)
     n = planes_kernels.STREAMED + 5
