@@ -36,7 +36,7 @@ quick-study: setup
 	SYNAFA_CACHE=build/quick/cache $(BIN)/synafa study report --quick --results build/quick/results --output build/quick/report
 
 test: lint types quick-study
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 bench: setup
 	$(BIN)/python -m benchmarks
