@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from synafa.errors import SynafaError
@@ -128,6 +128,8 @@ def test_an_encoder_survives_json():
         TableEncoder.from_meta([{"name": "a"}])
 
 
+@example(["\x00"])
+@example(["a\x00", "a", "a"])
 @given(st.lists(st.one_of(st.none(), st.text(max_size=3), st.integers(-3, 3), st.booleans()), min_size=1, max_size=12))
 def test_any_column_of_cells_encodes_to_codes_within_its_categories_or_to_numbers(cells):
     column = np.array([*cells, None], dtype=object)[:, None]

@@ -8,6 +8,7 @@ mean of a number column and by the most frequent training category of a text col
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -211,9 +212,10 @@ def _is_missing(value: Any) -> bool:
 
 def _fit_column(name: str, raw: np.ndarray) -> Column:
     if raw.dtype.kind in "OUS" and any(isinstance(value, str | bytes) for value in raw):
-        values = [_text(value) for i, value in enumerate(raw) if not _missing_or_refused(name, i, value)]
-        categories, counts = np.unique(np.array(values, dtype=object).astype(str), return_counts=True)
-        return Column(name, "text", tuple(map(str, categories)), float(np.argmax(counts)) if len(categories) else 0.0)
+        counts = Counter(_text(value) for i, value in enumerate(raw) if not _missing_or_refused(name, i, value))
+        categories = tuple(sorted(counts))  # not as a NumPy array of text, which drops zero characters at the end
+        most_frequent = max(range(len(categories)), key=lambda i: counts[categories[i]], default=0)
+        return Column(name, "text", categories, float(most_frequent))
     numbers = _numbers(name, raw)
     known = numbers[~np.isnan(numbers)]
     return Column(name, "number", (), float(known.mean()) if len(known) else 0.0)
