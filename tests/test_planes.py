@@ -173,6 +173,16 @@ def test_a_cell_that_is_not_finite_is_noticed(n, bad):
     assert planes_kernels.pack_values(X, _rows_by_class(np.zeros(n, int), 1)[0]) is None
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("share", [0.3, 0.52, 0.9, 1.0])
+def test_a_column_that_is_hardly_finite_is_noticed_without_a_warning(share, bad):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(planes_kernels.STREAMED, 20)).astype(np.float32)
+    X[rng.random(len(X)) < share, 3] = bad
+    assert planes_kernels.pack_values(X, _rows_by_class(np.zeros(len(X), int), 1)[0]) is None
+
+
 @pytest.mark.parametrize("d", [5, 30])
 def test_read_only_reordered_and_strided_matrices_count_alike(d):
     rng = np.random.default_rng(d)

@@ -49,9 +49,10 @@ def _between(
     next_to = np.clip(next_to, 0, OFFERED - 1)
     here, there = above[safe, columns], above[next_to, columns]
     share = np.divide(here - goal, here - there, out=np.zeros(len(safe)), where=wanted & (here != there))
-    value, neighbour = offered[safe, columns], offered[next_to, columns]
-    share = np.clip(share, 0, 1).astype(offered.dtype)
-    return np.where(share > 0, (1 - share) * value + share * neighbour, value)
+    value, moved = offered[safe, columns], share > 0  # the others may be infinite, and nothing is done with them
+    part = np.minimum(share[moved], 1).astype(offered.dtype)
+    value[moved] = (1 - part) * value[moved] + part * offered[next_to[moved], columns[moved]]
+    return value
 
 
 @njit(parallel=True, cache=True)
