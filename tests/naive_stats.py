@@ -1,4 +1,4 @@
-"""Slow and obvious versions of the quantities in synafa.stats, synafa.scan and synafa.triples."""
+"""Slow and obvious versions of the quantities in synafa.stats, synafa.analysis.scan and synafa.analysis.triples."""
 
 from __future__ import annotations
 

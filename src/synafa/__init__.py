@@ -11,33 +11,33 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Discretizer": "codes",
-    "PairCounts": "counts",
-    "InformationTables": "information",
-    "Atoms": "pid",
-    "SynAFA": "policy",
-    "Run": "run",
-    "AcquisitionClassifier": "classifier",
-    "DecisionGraph": "graph",
-    "load_model": "storage",
-    "save_model": "storage",
+    "Discretizer": "information.codes",
+    "PairCounts": "information.counts",
+    "InformationTables": "information.tables",
+    "Atoms": "information.pid",
+    "SynAFA": "policy.synafa",
+    "Run": "policy.run",
+    "AcquisitionClassifier": "model.classifier",
+    "DecisionGraph": "graph.build",
+    "load_model": "model.storage",
+    "save_model": "model.storage",
     "SynafaError": "errors",
 }
 
 __all__ = ["__version__", *_HOMES]
 
 if TYPE_CHECKING:
-    from synafa.classifier import AcquisitionClassifier as AcquisitionClassifier
-    from synafa.codes import Discretizer as Discretizer
-    from synafa.counts import PairCounts as PairCounts
     from synafa.errors import SynafaError as SynafaError
-    from synafa.graph import DecisionGraph as DecisionGraph
-    from synafa.information import InformationTables as InformationTables
-    from synafa.pid import Atoms as Atoms
-    from synafa.policy import SynAFA as SynAFA
-    from synafa.run import Run as Run
-    from synafa.storage import load_model as load_model
-    from synafa.storage import save_model as save_model
+    from synafa.graph.build import DecisionGraph as DecisionGraph
+    from synafa.information.codes import Discretizer as Discretizer
+    from synafa.information.counts import PairCounts as PairCounts
+    from synafa.information.pid import Atoms as Atoms
+    from synafa.information.tables import InformationTables as InformationTables
+    from synafa.model.classifier import AcquisitionClassifier as AcquisitionClassifier
+    from synafa.model.storage import load_model as load_model
+    from synafa.model.storage import save_model as save_model
+    from synafa.policy.run import Run as Run
+    from synafa.policy.synafa import SynAFA as SynAFA
 
 
 def __getattr__(name: str) -> Any:

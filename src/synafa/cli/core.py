@@ -56,8 +56,8 @@ def fit(
 
     Example: `synafa fit patients.csv --target died --costs PaO2=5 lactate=3 --known age,sex --budget 8 -o model.synafa`
     """
-    from synafa.policy import SynAFA
-    from synafa.table import parse_costs
+    from synafa.policy.synafa import SynAFA
+    from synafa.table.encoder import parse_costs
 
     check_output(output, ())
     features, labels = read_labelled(data, target, drop)
@@ -124,8 +124,8 @@ def acquire(
 
     Example: `synafa acquire model.synafa patients.csv -o run.csv`
     """
-    from synafa.storage import load_model
-    from synafa.table import read_table
+    from synafa.model.storage import load_model
+    from synafa.table.encoder import read_table
 
     suffix = check_output(output, (".csv", ".parquet", ".json"))
     policy = load_model(model)
@@ -218,18 +218,18 @@ def graph(
 
     Example: `synafa graph model.synafa -o graph.html`
     """
-    from synafa import graph_draw
     from synafa.files import write_text
-    from synafa.storage import load_model
+    from synafa.graph import draw
+    from synafa.model.storage import load_model
 
     suffix = check_output(output, (".html", ".svg", ".dot", ".json"))
     drawn = load_model(model).decision_graph(max_depth=max_depth, min_share=min_share)
     if suffix in (".html", ".svg"):
-        text = (graph_draw.to_html if suffix == ".html" else graph_draw.to_svg)(drawn, title)
+        text = (draw.to_html if suffix == ".html" else draw.to_svg)(drawn, title)
     else:
-        text = graph_draw.to_dot(drawn) if suffix == ".dot" else graph_draw.to_json(drawn)
+        text = draw.to_dot(drawn) if suffix == ".dot" else draw.to_json(drawn)
     write_text(output, text)
-    cut = graph_draw.cut_sentences(drawn)
+    cut = draw.cut_sentences(drawn)
     if as_json:
         print_json({"graph": str(output), "nodes": len(drawn.nodes), "edges": len(drawn.edges), "cut": list(cut)})
         return
@@ -248,7 +248,7 @@ def pairs(
 
     Example: `synafa pairs patients.csv --target died --top 5`
     """
-    from synafa.pairs import strongest_pairs
+    from synafa.analysis.pairs import strongest_pairs
 
     features, labels = read_labelled(data, target, drop)
     if features.width < 2:
@@ -281,6 +281,6 @@ def demo(
 
     Example: `synafa demo --output demo`
     """
-    from synafa.demo import run_demo
+    from synafa.demo.run import run_demo
 
     run_demo(output, as_json=as_json)

@@ -11,7 +11,7 @@ from synafa.cli.common import AsJson, Model, number, parse_values, print_json, s
 from synafa.errors import SynafaError
 
 if TYPE_CHECKING:
-    from synafa.rule import DecisionRule, Recommendation
+    from synafa.policy.rule import DecisionRule, Recommendation
 
 _HELP = (
     "Type the result; 'no' when it cannot be measured, 'other' for what comes otherwise, 'back' to take back the last "
@@ -39,7 +39,7 @@ def next_measurement(
 
     Example: `synafa next model.synafa --observed GCS=7 BUN=20 --unavailable PaO2`
     """
-    from synafa.storage import load_rule
+    from synafa.model.storage import load_rule
 
     rule = load_rule(model)
     names = list(rule.feature_names)

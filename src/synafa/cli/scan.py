@@ -12,7 +12,7 @@ import typer
 if TYPE_CHECKING:
     import polars as pl
 
-    from synafa.scan import HalvesResult, ScanResult
+    from synafa.analysis.scan import HalvesResult, ScanResult
 
 
 class Method(StrEnum):
@@ -42,11 +42,11 @@ def scan(
 
     Example: `synafa scan patients.csv --target died --halves --heatmap pairs.svg -o pairs.parquet`
     """
+    from synafa.analysis.scan import discovery_validation
+    from synafa.analysis.scan import scan as run_scan
     from synafa.errors import SynafaError
     from synafa.files import atomic_path
-    from synafa.scan import discovery_validation
-    from synafa.scan import scan as run_scan
-    from synafa.table import TableEncoder, read_table, split_target
+    from synafa.table.encoder import TableEncoder, read_table, split_target
 
     if not 0.0 < fdr < 1.0:
         raise SynafaError(f"--fdr must lie between 0 and 1, got: {fdr}.")
@@ -68,7 +68,7 @@ def scan(
         with atomic_path(output) as temporary:
             result.table.write_parquet(temporary)
     if heatmap is not None:
-        from synafa.scan_draw import draw_heatmap
+        from synafa.analysis.scan_draw import draw_heatmap
 
         draw_heatmap(result, heatmap, f"{data.name}: information about {target}")
     if as_json:
@@ -81,7 +81,7 @@ def scan(
 
 
 def _as_json(result: ScanResult, confirmed: HalvesResult | None) -> dict[str, Any]:
-    from synafa.scan import TAILS
+    from synafa.analysis.scan import TAILS
 
     value: dict[str, Any] = {
         "features": list(result.feature_names),
@@ -103,7 +103,7 @@ def _as_json(result: ScanResult, confirmed: HalvesResult | None) -> dict[str, An
 def _print(result: ScanResult, confirmed: HalvesResult | None, asked: str, top: int) -> None:
     from rich.console import Console
 
-    from synafa.scan import TAILS
+    from synafa.analysis.scan import TAILS
 
     console = Console()
     tested = result.table.height

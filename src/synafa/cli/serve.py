@@ -23,8 +23,8 @@ def serve(
 
     Example: `synafa serve model.synafa --open`
     """
-    from synafa import web
-    from synafa.storage import load_rule
+    from synafa.model.storage import load_rule
+    from synafa.web import app as web
 
     rule = load_rule(model)
     with web.listen(host, port) as listener:

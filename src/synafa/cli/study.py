@@ -42,10 +42,10 @@ def run(
 
     Example: `synafa study run benchmark gating --profile standard --workers 2`
     """
-    from synafa.study.experiment import load_experiments
-    from synafa.study.progress import Silent, best_display
-    from synafa.study.store import Store
-    from synafa.study.unit import with_needs
+    from synafa.study.engine.progress import Silent, best_display
+    from synafa.study.engine.store import Store
+    from synafa.study.engine.unit import with_needs
+    from synafa.study.experiments.contract import load_experiments
 
     settings = _settings(profile, quick, results, seed)
     chosen = load_experiments(experiments or ["all"])
@@ -56,11 +56,11 @@ def run(
         return
     display = Silent() if as_json else best_display()
     if scheduler is not None:
-        from synafa.study.dask_runner import run_on_dask
+        from synafa.study.engine.dask_runner import run_on_dask
 
         summary = run_on_dask(units, store, scheduler, display)
     else:
-        from synafa.study.runner import run_units
+        from synafa.study.engine.runner import run_units
 
         summary = run_units(units, store, workers, display)
     _show_summary(summary, settings, as_json)
@@ -83,9 +83,9 @@ def status(
 
     Example: `synafa study status --profile standard`
     """
-    from synafa.study.experiment import load_experiments
-    from synafa.study.progress import duration
-    from synafa.study.status import study_status
+    from synafa.study.engine.progress import duration
+    from synafa.study.experiments.contract import load_experiments
+    from synafa.study.reporting.status import study_status
 
     settings = _settings(profile, quick, results, seed)
     lines = study_status(load_experiments(experiments or ["all"]), settings)
@@ -127,8 +127,8 @@ def report(
 
     Example: `synafa study report --profile standard --output docs/study`
     """
-    from synafa.study.experiment import load_experiments
-    from synafa.study.report import write_report
+    from synafa.study.experiments.contract import load_experiments
+    from synafa.study.reporting.report import write_report
 
     settings = _settings(profile, quick, results, seed)
     written = write_report(load_experiments(experiments or ["all"]), settings, output)
@@ -141,13 +141,13 @@ def report(
 
 
 def _settings(profile: str, quick: bool, results: Path | None, seed: int) -> Any:
-    from synafa.study.settings import Settings
+    from synafa.study.engine.settings import Settings
 
     return Settings.detect("quick" if quick else profile, seed, results)
 
 
 def _show_plan(open_units: list[Any], total: int, as_json: bool) -> None:
-    from synafa.study.progress import duration
+    from synafa.study.engine.progress import duration
 
     if as_json:
         plan = [{**unit.to_dict(), "key": unit.key, "needs": [need.key for need in unit.needs]} for unit in open_units]
@@ -160,7 +160,7 @@ def _show_plan(open_units: list[Any], total: int, as_json: bool) -> None:
 
 
 def _show_summary(summary: Any, settings: Any, as_json: bool) -> None:
-    from synafa.study.progress import duration
+    from synafa.study.engine.progress import duration
 
     if as_json:
         facts = {

@@ -81,7 +81,7 @@ def build_policies(
 
 
 def _synafa(name: str, dataset: Dataset, budget: float) -> Policy:
-    from synafa.policy import SynAFA
+    from synafa.policy.synafa import SynAFA
 
     settings: dict[str, Any] = SYNAFA[name]
     policy = SynAFA(budget=budget, costs=dataset.costs, cost_weight=cost_weight(dataset), **settings)
@@ -89,8 +89,8 @@ def _synafa(name: str, dataset: Dataset, budget: float) -> Policy:
 
 
 def _tables(dataset: Dataset) -> Any:
-    from synafa.codes import Discretizer
-    from synafa.information import InformationTables
+    from synafa.information.codes import Discretizer
+    from synafa.information.tables import InformationTables
 
     codes = Discretizer().fit_transform(np.asarray(dataset.X[dataset.train]))
     return InformationTables.from_codes(codes, dataset.y[dataset.train])

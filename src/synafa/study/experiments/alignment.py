@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from synafa.study import Figure, Headline, PlainTable, ReportRow, ReportTable, Settings, Unit
-from synafa.study.figures_common import COLOURS, CYCLE, new_figure, zero_line
-from synafa.study.mnist import probabilities
-from synafa.study.paper import find_value, paper_value
-from synafa.study.results import Results
+from synafa.study.engine.results import Results
+from synafa.study.evidence.figures import COLOURS, CYCLE, new_figure, zero_line
+from synafa.study.evidence.paper import find_value, paper_value
+from synafa.study.experiments.mnist import probabilities
 
 if TYPE_CHECKING:
-    from synafa.objective import LocalSearch
+    from synafa.analysis.objective import LocalSearch
 
 NAME = "alignment"
 TITLE = "Objective against utility, swap by swap"

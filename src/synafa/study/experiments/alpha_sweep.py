@@ -11,6 +11,13 @@ from typing import Any
 import numpy as np
 
 from synafa.datasets.synthetic import ALPHAS
+from synafa.study.engine.results import Results
+from synafa.study.engine.settings import Settings
+from synafa.study.engine.unit import Unit
+from synafa.study.evidence.figures import line_with_interval, new_figure, zero_line
+from synafa.study.evidence.paper import find_value, paper_value
+from synafa.study.evidence.tables import Figure, Headline, PlainTable, ReportRow, ReportTable
+from synafa.study.experiments.shared import THREE, array
 from synafa.study.experiments.sweeps import (
     Interval,
     Sweep,
@@ -20,13 +27,6 @@ from synafa.study.experiments.sweeps import (
     interval_row,
     legend_below,
 )
-from synafa.study.figures_common import line_with_interval, new_figure, zero_line
-from synafa.study.paper import find_value, paper_value
-from synafa.study.results import Results
-from synafa.study.settings import Settings
-from synafa.study.shared import THREE, array
-from synafa.study.tables import Figure, Headline, PlainTable, ReportRow, ReportTable
-from synafa.study.unit import Unit
 
 NAME = "alpha-sweep"
 TITLE = "Alpha sweep: advantage against the pair's synergy"

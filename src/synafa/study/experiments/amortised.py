@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 
 from synafa.study import Figure, Headline, PlainTable, ReportRow, ReportTable, Settings, Unit
-from synafa.study.comparisons import difference_of
-from synafa.study.figures_common import line_with_interval, new_figure
-from synafa.study.mnist import (
+from synafa.study.engine.results import Results
+from synafa.study.evidence.comparisons import difference_of
+from synafa.study.evidence.figures import line_with_interval, new_figure
+from synafa.study.evidence.paper import find_value
+from synafa.study.experiments.mnist import (
     ALL_PAIRS,
     BUDGETS,
     CONFIGURATIONS,
@@ -33,9 +35,7 @@ from synafa.study.mnist import (
     widened,
     with_tables,
 )
-from synafa.study.paper import find_value
-from synafa.study.results import Results
-from synafa.study.shared import classifier_unit
+from synafa.study.experiments.shared import classifier_unit
 
 NAME = "amortised"
 TITLE = "SynAFA v2: what amortisation costs, and whether it is needed"
@@ -90,7 +90,7 @@ def run(unit: Unit) -> dict[str, Any]:
 
 def _exact(dataset: Any, classifier: Any, policy: Any) -> dict[str, Any]:
     """The exact tables, timed (after a first call that compiles), and their accuracy."""
-    from synafa.information import InformationTables
+    from synafa.information.tables import InformationTables
 
     clock = time.process_time()
     InformationTables.from_codes(policy.codes_, policy.y_, 2)

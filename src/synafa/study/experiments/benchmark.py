@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from synafa.study.engine.results import Results
+from synafa.study.engine.settings import Settings
+from synafa.study.engine.unit import Unit
+from synafa.study.evidence.figures import COLOURS, new_figure
+from synafa.study.evidence.paper import find_value, paper_value
+from synafa.study.evidence.tables import Figure, Headline, PlainTable, ReportRow, ReportTable
 from synafa.study.experiments.benchmark_measures import harness_table, measures_table, other_measures_table
-from synafa.study.experiments.sweeps import difference_row, legend_below
-from synafa.study.figures_common import COLOURS, new_figure
-from synafa.study.paper import find_value, paper_value
-from synafa.study.results import Results
-from synafa.study.settings import Settings
-from synafa.study.shared import (
+from synafa.study.experiments.shared import (
     EIGHT,
     REFERENCES,
     Difference,
@@ -28,8 +29,7 @@ from synafa.study.shared import (
     policy_units,
     unit_dataset,
 )
-from synafa.study.tables import Figure, Headline, PlainTable, ReportRow, ReportTable
-from synafa.study.unit import Unit
+from synafa.study.experiments.sweeps import difference_row, legend_below
 
 NAME = "benchmark"
 TITLE = "Benchmark: SynAFA against published policies on real tables"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from synafa.study.paper import paper_value
-from synafa.study.results import Results
-from synafa.study.shared import EIGHT, REFERENCES, compare, find, metric, threshold_matched
-from synafa.study.tables import PlainTable, ReportRow, ReportTable
+from synafa.study.engine.results import Results
+from synafa.study.evidence.paper import paper_value
+from synafa.study.evidence.tables import PlainTable, ReportRow, ReportTable
+from synafa.study.experiments.shared import EIGHT, REFERENCES, compare, find, metric, threshold_matched
 
 Listed = Sequence[tuple[str, int]]
 _RESAMPLES = 1000

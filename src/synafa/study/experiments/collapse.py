@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from synafa.study import Figure, Headline, PlainTable, ReportRow, ReportTable, Settings, Unit
-from synafa.study.branching import branching, prefixes
-from synafa.study.comparisons import difference_of
+from synafa.study.engine.results import Results
+from synafa.study.evidence.comparisons import difference_of
+from synafa.study.evidence.figures import COLOURS, new_figure, zero_line
+from synafa.study.evidence.paper import PaperValue, find_value, paper_value
+from synafa.study.experiments.branching import branching, prefixes
 from synafa.study.experiments.gating import TITLES
-from synafa.study.figures_common import COLOURS, new_figure, zero_line
-from synafa.study.mnist import acquired, probabilities
-from synafa.study.paper import PaperValue, find_value, paper_value
-from synafa.study.results import Results
-from synafa.study.shared import (
+from synafa.study.experiments.mnist import acquired, probabilities
+from synafa.study.experiments.shared import (
     THREE,
     Runner,
     classifier_unit,
@@ -85,8 +85,8 @@ def run(unit: Unit) -> dict[str, Any]:
 
 def _sets(unit: Unit) -> dict[str, Any]:
     """Distinct sets, the branching decision, Synergy3 and retained information of one dataset."""
-    from synafa.retained import retained_information
-    from synafa.triples import synergy3
+    from synafa.analysis.retained import retained_information
+    from synafa.analysis.triples import synergy3
 
     dataset = unit_dataset(unit)
     policy = fit_synafa("synafa", dataset)

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from synafa.datasets.synthetic import ALPHAS
+from synafa.study.engine.results import Results
+from synafa.study.engine.settings import Settings
+from synafa.study.engine.unit import Unit
+from synafa.study.evidence.figures import new_figure, zero_line
+from synafa.study.evidence.paper import paper_value
+from synafa.study.evidence.tables import Figure, Headline, PlainTable, ReportRow, ReportTable
 from synafa.study.experiments.alpha_sweep import pooled_rows
+from synafa.study.experiments.shared import THREE, VERSION, Difference, array, compare
+from synafa.study.experiments.shared import run_policy_unit as run
 from synafa.study.experiments.sweeps import Sweep, alpha_sweep, draw, interval_row, legend_below
-from synafa.study.figures_common import new_figure, zero_line
-from synafa.study.paper import paper_value
-from synafa.study.results import Results
-from synafa.study.settings import Settings
-from synafa.study.shared import THREE, VERSION, Difference, array, compare
-from synafa.study.shared import run_policy_unit as run
-from synafa.study.tables import Figure, Headline, PlainTable, ReportRow, ReportTable
-from synafa.study.unit import Unit
 
 __all__ = ["COVERS", "NAME", "TITLE", "VERSION", "figures", "headline", "run", "tables", "units"]
 

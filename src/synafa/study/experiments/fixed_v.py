@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 
 from synafa.datasets.synthetic import FIXED_V_WEIGHTS
+from synafa.study.engine.results import Results
+from synafa.study.engine.settings import Settings
+from synafa.study.engine.unit import Unit
+from synafa.study.evidence.figures import new_figure, zero_line
+from synafa.study.evidence.paper import paper_value
+from synafa.study.evidence.tables import Figure, Headline, PlainTable, ReportRow, ReportTable
 from synafa.study.experiments.alpha_sweep import BASELINES, TITLES, correlation_rows
+from synafa.study.experiments.shared import THREE, array, load_dataset
 from synafa.study.experiments.sweeps import (
     INSTANCES,
     Sweep,
@@ -21,13 +28,6 @@ from synafa.study.experiments.sweeps import (
     interval_row,
     legend_below,
 )
-from synafa.study.figures_common import new_figure, zero_line
-from synafa.study.paper import paper_value
-from synafa.study.results import Results
-from synafa.study.settings import Settings
-from synafa.study.shared import THREE, array, load_dataset
-from synafa.study.tables import Figure, Headline, PlainTable, ReportRow, ReportTable
-from synafa.study.unit import Unit
 
 NAME = "fixed-v"
 TITLE = "Fixed-V control: synergy share at constant information"
@@ -51,7 +51,7 @@ def units(settings: Settings) -> list[Unit]:
 def run(unit: Unit) -> dict[str, Any]:
     """Realised information of the pair on the training rows of all instances, and the weights found afresh."""
     from synafa.datasets import calibrate_fixed_v
-    from synafa.information import InformationTables
+    from synafa.information.tables import InformationTables
 
     codes, classes = [], []
     for instance in INSTANCES:

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from synafa.study import Figure, Headline, PlainTable, ReportRow, ReportTable, Settings, Unit
-from synafa.study.comparisons import difference_of
-from synafa.study.figures_common import line_with_interval, new_figure
-from synafa.study.mnist import acquired, probabilities, with_tables
-from synafa.study.paper import PaperValue, paper_value
-from synafa.study.results import Results
-from synafa.study.shared import classifier_unit, fit_synafa, unit_classifier, unit_dataset
+from synafa.study.engine.results import Results
+from synafa.study.evidence.comparisons import difference_of
+from synafa.study.evidence.figures import line_with_interval, new_figure
+from synafa.study.evidence.paper import PaperValue, paper_value
+from synafa.study.experiments.mnist import acquired, probabilities, with_tables
+from synafa.study.experiments.shared import classifier_unit, fit_synafa, unit_classifier, unit_dataset
 
 NAME = "gating"
 TITLE = "The cost weight gates the pair branch"

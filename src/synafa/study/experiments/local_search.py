@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from synafa.study import Figure, Headline, PlainTable, ReportRow, ReportTable, Settings, Unit
-from synafa.study.comparisons import array, difference_of
+from synafa.study.engine.results import Results
+from synafa.study.evidence.comparisons import array, difference_of
+from synafa.study.evidence.figures import COLOURS, new_figure, zero_line
+from synafa.study.evidence.paper import find_value, paper_value
 from synafa.study.experiments import amortised, mnist_loop
-from synafa.study.figures_common import COLOURS, new_figure, zero_line
-from synafa.study.mnist import (
+from synafa.study.experiments.mnist import (
     acquired,
     all_pairs_tables,
     deployed_tables,
@@ -28,9 +30,7 @@ from synafa.study.mnist import (
     widened,
     with_tables,
 )
-from synafa.study.paper import find_value, paper_value
-from synafa.study.results import Results
-from synafa.study.shared import classifier_unit, load_dataset
+from synafa.study.experiments.shared import classifier_unit, load_dataset
 
 NAME = "local-search"
 TITLE = "Non-greedy revision of the acquired sets"
@@ -132,8 +132,8 @@ def start(name: str, quick: bool) -> Start:
 
 
 def run(unit: Unit) -> dict[str, Any]:
+    from synafa.analysis.objective import local_search, set_objective
     from synafa.neural.shared import shared_classifier
-    from synafa.objective import local_search, set_objective
     from synafa.study.experiments.alignment import swap_utilities
 
     begin = start(unit["setting"], unit.quick)

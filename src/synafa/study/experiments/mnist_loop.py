@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from synafa.study import Figure, Headline, PlainTable, ReportRow, ReportTable, Settings, Unit
-from synafa.study.comparisons import Difference, array, difference_of
+from synafa.study.engine.results import Results
+from synafa.study.evidence.comparisons import Difference, array, difference_of
+from synafa.study.evidence.figures import COLOURS, line_with_interval, new_figure, zero_line
+from synafa.study.evidence.paper import paper_table, paper_value
 from synafa.study.experiments import amortised
-from synafa.study.figures_common import COLOURS, line_with_interval, new_figure, zero_line
-from synafa.study.mnist import (
+from synafa.study.experiments.mnist import (
     BUDGETS,
     acquired,
     deployed_tables,
@@ -23,9 +25,7 @@ from synafa.study.mnist import (
     probabilities,
     with_tables,
 )
-from synafa.study.paper import paper_table, paper_value
-from synafa.study.results import Results
-from synafa.study.shared import EIGHT, THREE, classifier_unit, compare, policy_units
+from synafa.study.experiments.shared import EIGHT, THREE, classifier_unit, compare, policy_units
 
 NAME = "mnist-loop"
 TITLE = "MNIST-loop: 784 pixels, a few of them measured"
@@ -330,7 +330,7 @@ def _gap_line(axes: Any, found: list[Difference | None], label: str, index: int)
 
 def _physionet_mean(results: Results, budgets: tuple[int, ...]) -> tuple[Any, Any, Any] | None:
     """Our own mean over the eight baselines, where the benchmark has been run under the same settings."""
-    from synafa.study.shared import policy_units as shared_units
+    from synafa.study.experiments.shared import policy_units as shared_units
 
     settings = results.settings
     if "physionet" not in settings.datasets:

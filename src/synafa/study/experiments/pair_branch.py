@@ -8,7 +8,15 @@ from __future__ import annotations
 import numpy as np
 
 from synafa.datasets.synthetic import ALPHAS, FIXED_V_WEIGHTS
+from synafa.study.engine.results import Results
+from synafa.study.engine.settings import Settings
+from synafa.study.engine.unit import Unit
+from synafa.study.evidence.figures import new_figure, zero_line
+from synafa.study.evidence.paper import paper_value
+from synafa.study.evidence.tables import Figure, Headline, ReportRow, ReportTable
 from synafa.study.experiments.benchmark import BUDGETS, TITLES, outcomes, real_units
+from synafa.study.experiments.shared import EIGHT, THREE, VERSION, accuracy, compare
+from synafa.study.experiments.shared import run_policy_unit as run
 from synafa.study.experiments.sweeps import (
     Interval,
     Sweep,
@@ -19,14 +27,6 @@ from synafa.study.experiments.sweeps import (
     interval_row,
     legend_below,
 )
-from synafa.study.figures_common import new_figure, zero_line
-from synafa.study.paper import paper_value
-from synafa.study.results import Results
-from synafa.study.settings import Settings
-from synafa.study.shared import EIGHT, THREE, VERSION, accuracy, compare
-from synafa.study.shared import run_policy_unit as run
-from synafa.study.tables import Figure, Headline, ReportRow, ReportTable
-from synafa.study.unit import Unit
 
 __all__ = ["COVERS", "NAME", "TITLE", "VERSION", "figures", "headline", "run", "tables", "units"]
 
@@ -118,7 +118,7 @@ def _real(results: Results) -> ReportTable:
 
 
 def _accuracy(results: Results, method: str, dataset: str, budget: float) -> Interval:
-    from synafa.study.shared import metric
+    from synafa.study.experiments.shared import metric
 
     value, n = (metric(results, name, method, budget, dataset=dataset) for name in ("accuracy", "n"))
     if value is None or n is None:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from synafa.study import Figure, Headline, PlainTable, ReportRow, ReportTable, Settings, Unit
-from synafa.study.figures_common import COLOURS, new_figure
-from synafa.study.paper import PaperValue, paper_value
-from synafa.study.results import Results
+from synafa.study.engine.results import Results
+from synafa.study.evidence.figures import COLOURS, new_figure
+from synafa.study.evidence.paper import PaperValue, paper_value
 
 NAME = "physionet-validation"
 TITLE = "PhysioNet: which pairs are synergistic or redundant"
@@ -43,8 +43,8 @@ def _seeds(settings: Settings) -> int:
 
 
 def run(unit: Unit) -> dict[str, Any]:
+    from synafa.analysis.scan import discovery_validation, scan
     from synafa.datasets import load_raw
-    from synafa.scan import discovery_validation, scan
 
     raw = load_raw("physionet")
     rows = slice(0, 1200) if unit.quick else slice(None)
@@ -213,8 +213,8 @@ def _pid_figure(row: dict[str, Any]) -> Figure:
 def _heatmap(rows: list[dict[str, Any]]) -> Figure:
     import polars as pl
 
-    from synafa.scan import ScanResult
-    from synafa.scan_draw import heatmap
+    from synafa.analysis.scan import ScanResult
+    from synafa.analysis.scan_draw import heatmap
 
     table = pl.DataFrame(rows, infer_schema_length=None)
     names = tuple(dict.fromkeys([*table["a"], *table["b"]]))

@@ -1,0 +1,1 @@
+"""Numba kernels of the analyses: plain arrays in, plain arrays out."""

@@ -1,0 +1,295 @@
+"""All pairs of features of a table, tested for synergy and redundancy by permutation within the classes.
+
+Each pair uses its complete cases and thresholds refitted on those rows; its 2 x 2 x K counts go to
+`synafa.stats.pair_permutation_test`; the p-values of each tail are corrected over all tested pairs
+(Benjamini-Hochberg). `discovery_validation` does it on one random half and confirms the survivors on the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from synafa.errors import SynafaError
+from synafa.information.codes import Discretizer
+from synafa.stats.multiplicity import benjamini_hochberg
+from synafa.stats.permutation import PairPermutationResult, pair_permutation_test, pair_table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+TAILS = ("synergy", "redundancy")
+_SCREEN_LEVEL = 0.05  # a pair passes the sampled screen when either tail's raw p-value is at most this
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class ScanResult:
+    """One row per pair in `table`, and how the scan was done.
+
+    Columns: `a`, `b` (names), `n` (complete cases), the atoms in bits (`single_a`, `single_b`, `joint`, `redundant`,
+    `unique_a`, `unique_b`, `synergy`), `null_mean`, `null_sd` of the joint information and `z`, its distance from that
+    mean in standard deviations, for both tails `p_`, `log10_p_`, `q_` and `significant_`, and `method`,
+    `n_permutations`. Pairs with too few rows have nulls after `n`.
+    """
+
+    table: pl.DataFrame
+    feature_names: tuple[str, ...]
+    dropped: tuple[str, ...]
+    method: str
+    q: float
+    seed: int
+
+    @property
+    def n_tested(self) -> int:
+        """How many pairs had enough complete cases."""
+        return int(self.table["joint"].is_not_null().sum())
+
+    def significant(self, tail: str = "synergy") -> pl.DataFrame:
+        """The significant pairs of a tail: largest synergy first, or furthest (`z`) into the left tail first."""
+        _check_tail(tail)
+        chosen = self.table.filter(self.table[f"significant_{tail}"].fill_null(False))
+        if tail == "synergy":
+            return chosen.sort("synergy", descending=True)
+        return chosen.sort("z")
+
+
+@dataclass(frozen=True)
+class HalvesResult:
+    """A scan of a random half, and the confirmation of its survivors on the other half.
+
+    `confirmation` has one row per survivor and tail: `tail`, `a`, `b`, `n`, `synergy`, `redundant`, `p`, `q`,
+    `replicated`.
+    """
+
+    discovery: ScanResult
+    confirmation: pl.DataFrame
+    n_discovery: int
+    n_validation: int
+
+    def discovered(self, tail: str = "synergy") -> int:
+        """How many pairs survived the correction in the discovery half."""
+        _check_tail(tail)
+        return int((self.confirmation["tail"] == tail).sum())
+
+    def replicated(self, tail: str = "synergy") -> int:
+        """How many of them survived the correction over the confirmatory set in the other half."""
+        _check_tail(tail)
+        return int(((self.confirmation["tail"] == tail) & self.confirmation["replicated"]).sum())
+
+    def share(self, tail: str = "synergy") -> float:
+        """`replicated / discovered`, NaN when nothing was discovered."""
+        found = self.discovered(tail)
+        return self.replicated(tail) / found if found else float("nan")
+
+
+def scan(
+    values: ArrayLike,
+    y: ArrayLike,
+    feature_names: Sequence[str] | None = None,
+    *,
+    max_missing: float = 0.35,
+    min_rows: int = 200,
+    method: str = "exact",
+    q: float = 0.05,
+    screen: int = 500,
+    confirm: int = 2000,
+    seed: int = 0,
+    pairs: Sequence[tuple[str, str]] | None = None,
+    progress: Progress | None = None,
+) -> ScanResult:
+    """Test all pairs of features for synergy and redundancy.
+
+    Parameters
+    ----------
+    values : array, shape (n, D)
+        Numbers, NaN where missing.
+    y : array, shape (n,)
+        Classes, of any type.
+    feature_names : names of the columns, by default x0, x1, ...
+    max_missing : features with at least this share of missing cells are left out
+    min_rows : pairs with fewer complete cases are listed but not tested
+    method : "exact" or "sampled" (`screen` draws, and `confirm` draws for the pairs with p <= 0.05 in the screen)
+    q : false discovery rate, for each tail over all tested pairs
+    seed : of the sampled version; every pair has its own stream, so that the order of pairs does not matter
+    pairs : names of the pairs to test, by default all
+    progress : called with the number of pairs done and the number of all pairs
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> bits = rng.integers(0, 2, (400, 3))
+    >>> result = scan(bits, bits[:, 0] ^ bits[:, 1], ["a", "b", "c"])
+    >>> result.significant("synergy").select("a", "b").rows()
+    [('a', 'b')]
+    """
+    matrix, label, names = _checked(values, y, feature_names)
+    if method not in ("exact", "sampled"):
+        raise SynafaError(f"method must be 'exact' or 'sampled', got: {method!r}.")
+    missing = np.isnan(matrix).mean(axis=0)
+    used = [j for j in range(matrix.shape[1]) if missing[j] < max_missing]
+    if len(used) < 2:
+        raise SynafaError(
+            f"A scan needs two features with less than {max_missing:.0%} missing cells, got: {len(used)}; "
+            "raise max_missing or add features."
+        )
+    chosen = list(combinations(used, 2)) if pairs is None else _indices(pairs, names, used)
+    binarised = None if missing[used].any() else _bits(matrix)
+    n_classes = int(label.max()) + 1
+    sizes: list[int] = []
+    results: list[PairPermutationResult | None] = []
+    for done, (j, k) in enumerate(chosen):
+        table = _counts(matrix, label, n_classes, j, k, binarised)
+        n = 0 if table is None else int(table.sum())
+        sizes.append(n)
+        stream = [seed, j, k]
+        results.append(None if table is None or n < min_rows else _test(table, method, screen, confirm, stream))
+        if progress is not None:
+            progress(done + 1, len(chosen))
+    frame = _frame([(names[j], names[k]) for j, k in chosen], sizes, results, q)
+    dropped = tuple(name for j, name in enumerate(names) if j not in set(used))
+    realised = {r.method for r in results if r is not None}
+    return ScanResult(
+        frame, tuple(names[j] for j in used), dropped, "sampled" if "sampled" in realised else method, q, seed
+    )
+
+
+def discovery_validation(
+    values: ArrayLike, y: ArrayLike, feature_names: Sequence[str] | None = None, *, seed: int = 0, **settings: Any
+) -> HalvesResult:
+    """Scan a random half of the rows, then test only the significant pairs on the other half.
+
+    The rows are shuffled with `seed`; the first half discovers. The correction in the other half runs over the
+    confirmatory set of each tail; thresholds are refitted there. `settings` are those of `scan`; the features are
+    chosen by their missing share in the whole table, so that both halves know the same ones.
+    """
+    import polars as pl
+
+    matrix, label, names = _checked(values, y, feature_names)
+    max_missing = settings.pop("max_missing", 0.35)
+    used = np.flatnonzero(np.isnan(matrix).mean(axis=0) < max_missing)
+    kept, kept_names = matrix[:, used], [names[j] for j in used]
+    order = np.random.default_rng(seed).permutation(label.size)
+    first, second = order[: label.size // 2], order[label.size // 2 :]
+    discovery = scan(kept[first], label[first], kept_names, max_missing=1.0, seed=seed, **settings)
+    parts = []
+    for tail in TAILS:
+        found = discovery.significant(tail).select("a", "b").rows()
+        if not found:
+            continue
+        settings["pairs"] = found
+        table = scan(kept[second], label[second], kept_names, max_missing=1.0, seed=seed + 1, **settings).table
+        parts.append(
+            table.select(
+                pl.lit(tail).alias("tail"),
+                *("a", "b", "n", "synergy", "redundant"),
+                pl.col(f"p_{tail}").alias("p"),
+                pl.col(f"q_{tail}").alias("q"),
+                pl.col(f"significant_{tail}").fill_null(False).alias("replicated"),
+            )
+        )
+    kinds = {"tail": pl.String, "a": pl.String, "b": pl.String, "n": pl.Int64, "synergy": pl.Float64}
+    kinds |= {"redundant": pl.Float64, "p": pl.Float64, "q": pl.Float64, "replicated": pl.Boolean}
+    confirmation = pl.concat(parts) if parts else pl.DataFrame(schema=kinds)
+    return HalvesResult(discovery, confirmation, first.size, second.size)
+
+
+def _checked(
+    values: ArrayLike, y: ArrayLike, feature_names: Sequence[str] | None
+) -> tuple[NDArray[np.float64], NDArray[np.int64], list[str]]:
+    matrix, target = np.asarray(values, dtype=np.float64), np.asarray(y)
+    if matrix.ndim != 2 or target.shape != matrix.shape[:1] or target.size == 0:
+        raise SynafaError(f"values must be (n, D) and y (n,), with rows, got shapes: {matrix.shape}, {target.shape}.")
+    names = (
+        [f"x{j}" for j in range(matrix.shape[1])] if feature_names is None else [str(name) for name in feature_names]
+    )
+    if len(names) != matrix.shape[1] or len(set(names)) != len(names):
+        raise SynafaError(f"feature_names must be {matrix.shape[1]} different names, got: {len(names)}.")
+    if np.isinf(matrix).any():
+        column = names[int(np.flatnonzero(np.isinf(matrix).any(axis=0))[0])]
+        raise SynafaError(f"The feature {column!r} holds an infinite value; correct it or leave the cell empty.")
+    if target.dtype.kind == "f" and np.isnan(target).any():
+        raise SynafaError("y holds missing values; leave these rows out.")
+    classes, label = np.unique(target, return_inverse=True)
+    if classes.size < 2:
+        raise SynafaError("y holds a single class, so nothing can inform about it; give at least two.")
+    return matrix, label, names
+
+
+def _check_tail(tail: str) -> None:
+    if tail not in TAILS:
+        raise SynafaError(f"tail must be 'synergy' or 'redundancy', got: {tail!r}.")
+
+
+def _indices(pairs: Sequence[tuple[str, str]], names: list[str], used: list[int]) -> list[tuple[int, int]]:
+    position = {names[j]: j for j in used}
+    for pair in pairs:
+        for name in pair:
+            if name not in position:
+                raise SynafaError(
+                    f"The pair {tuple(pair)!r} names {name!r}, which is not a feature that can be scanned."
+                )
+    return [(position[a], position[b]) for a, b in pairs]
+
+
+def _bits(columns: NDArray[np.float64]) -> NDArray[np.uint8]:
+    return Discretizer(n_bins=2).fit_transform(columns)
+
+
+def _counts(
+    matrix: NDArray[np.float64],
+    label: NDArray[np.int64],
+    n_classes: int,
+    j: int,
+    k: int,
+    binarised: NDArray[np.uint8] | None,
+) -> NDArray[np.int64] | None:
+    """Counts of a pair on its complete cases; None when there are none."""
+    if binarised is not None:
+        return pair_table(binarised[:, j], binarised[:, k], label, n_classes)
+    columns = matrix[:, [j, k]]
+    complete = ~np.isnan(columns).any(axis=1)
+    if not complete.any():
+        return None
+    bits = _bits(columns[complete])
+    return pair_table(bits[:, 0], bits[:, 1], label[complete], n_classes)
+
+
+def _test(table: NDArray[np.int64], method: str, screen: int, confirm: int, stream: list[int]) -> PairPermutationResult:
+    """Test one pair; the sampled version looks closer when the screen finds something."""
+    result = pair_permutation_test(table, method, screen, stream)
+    if result.method == "sampled" and min(result.p_synergy, result.p_redundancy) <= _SCREEN_LEVEL:
+        result = pair_permutation_test(table, "sampled", confirm, [*stream, 1])
+    return result
+
+
+def _frame(
+    pairs: list[tuple[str, str]], sizes: list[int], results: list[PairPermutationResult | None], q: float
+) -> pl.DataFrame:
+    import polars as pl
+
+    names = [field.name for field in fields(PairPermutationResult) if field.name != "n"]
+    kinds = {"method": pl.String, "n_permutations": pl.Int64}
+    columns: dict[str, pl.Series] = {
+        "a": pl.Series([a for a, _ in pairs], dtype=pl.String),
+        "b": pl.Series([b for _, b in pairs], dtype=pl.String),
+        "n": pl.Series(sizes, dtype=pl.Int64),
+    }
+    for name in names:
+        cells = [None if r is None else getattr(r, name) for r in results]
+        columns[name] = pl.Series(cells, dtype=kinds.get(name, pl.Float64))
+    tested = np.array([r is not None for r in results], dtype=bool)
+    for tail in TAILS:
+        corrected = benjamini_hochberg([getattr(r, f"p_{tail}") for r in results if r is not None], q)
+        adjusted, rejected = np.full(len(results), None, object), np.full(len(results), None, object)
+        adjusted[tested], rejected[tested] = corrected.adjusted, corrected.rejected
+        columns[f"q_{tail}"] = pl.Series(list(adjusted), dtype=pl.Float64)
+        columns[f"significant_{tail}"] = pl.Series(list(rejected), dtype=pl.Boolean)
+    spread = pl.when(pl.col("null_sd") > 0).then(pl.col("null_sd"))
+    z = ((pl.col("joint") - pl.col("null_mean")) / spread).fill_null(0.0)
+    return pl.DataFrame(columns).with_columns(pl.when(pl.col("joint").is_not_null()).then(z).alias("z"))

@@ -1,0 +1,1 @@
+"""The demonstration: embedded data, a comparison with simpler policies, a report."""

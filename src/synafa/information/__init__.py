@@ -1,0 +1,1 @@
+"""From values to bits: codes, exact integer counts, information tables, their decomposition."""

@@ -1,0 +1,123 @@
+"""Values to codes: every feature is cut into a few bins whose edges come from training rows only.
+
+With two bins the rule is the study's: one distinct value is a constant, two are split at their midpoint, otherwise
+the median splits, and where `x > median` would put every row on one side, the largest value strictly below the
+maximum does. A code is the number of edges that the value exceeds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from synafa.errors import SynafaError
+
+MAX_BINS = 16
+
+
+class Discretizer:
+    """Cut every feature into `n_bins` bins at training quantiles.
+
+    Parameters
+    ----------
+    n_bins : int, 2 to 16
+
+    Attributes
+    ----------
+    edges_ : float64 (D, n_bins - 1), ascending, padded with +inf where a feature has fewer bins
+    fill_ : float64 (D,), the training mean, which takes the place of missing (NaN) cells
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0], [4.0, 5.0]])
+    >>> Discretizer(n_bins=2).fit(X).transform(X)
+    array([[0, 0],
+           [0, 0],
+           [1, 0],
+           [1, 0]], dtype=uint8)
+    """
+
+    edges_: np.ndarray
+    fill_: np.ndarray
+
+    def __init__(self, n_bins: int = 2) -> None:
+        self.n_bins = n_bins
+
+    def fit(self, X: Any, y: Any = None) -> Discretizer:
+        """Learn edges and fill values from training rows; infinite cells are refused, NaN is a missing cell."""
+        if not isinstance(self.n_bins, (int, np.integer)) or not 2 <= self.n_bins <= MAX_BINS:
+            raise SynafaError(f"n_bins must be a whole number from 2 to {MAX_BINS}, got: {self.n_bins!r}.")
+        values = as_matrix(X)
+        if not len(values):
+            raise SynafaError("There are no training rows (n = 0); give at least one.")
+        if self.n_bins == 2:
+            from synafa.information.kernels.codes import summarise_binary
+
+            self.fill_, thresholds = summarise_binary(values)
+            for j in np.flatnonzero(~np.isfinite(self.fill_)):
+                column, self.fill_[j] = _without_missing(values[:, j], int(j))
+                thresholds[j] = summarise_binary(column[:, None])[1][0]
+            self.edges_ = thresholds[:, None]
+        else:
+            columns = [_without_missing(values[:, j], j) for j in range(values.shape[1])]
+            self.fill_ = np.array([mean for _, mean in columns])
+            self.edges_ = np.stack([_quantile_edges(column, self.n_bins) for column, _ in columns])
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Codes, uint8 (n, D); a missing cell gets the code of the feature's training mean."""
+        if not hasattr(self, "edges_"):
+            raise SynafaError("This Discretizer is not fitted; call fit with training rows first.")
+        values = as_matrix(X)
+        if values.shape[1] != len(self.edges_):
+            raise SynafaError(f"X has {values.shape[1]} features, but {len(self.edges_)} were seen at fit time.")
+        from synafa.information.kernels.codes import encode
+
+        return encode(values, self.edges_, codes_of(self.fill_, self.edges_))
+
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+        """`fit(X).transform(X)`."""
+        return self.fit(X).transform(X)
+
+
+def as_matrix(X: Any) -> np.ndarray:
+    """A C-ordered float32 or float64 matrix."""
+    values = np.asarray(X)
+    if values.ndim != 2:
+        raise SynafaError(f"X must be a table with rows and columns, got an array of {values.ndim} dimension(s).")
+    if values.dtype not in (np.float32, np.float64):
+        try:
+            values = values.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise SynafaError(f"X must hold numbers, got: {str(error).strip()}.") from error
+    return np.ascontiguousarray(values)
+
+
+def codes_of(row: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """The codes of one row of finite values: how many of its feature's edges each exceeds."""
+    return (row[:, None] > edges).sum(axis=1).astype(np.uint8)
+
+
+def _without_missing(column: np.ndarray, index: int) -> tuple[np.ndarray, float]:
+    """A column with NaN cells replaced by the mean of the others (0 when there are none), and that mean."""
+    infinite = np.isinf(column)
+    if infinite.any():
+        row = int(np.argmax(infinite))
+        raise SynafaError(f"X holds an infinite value (row {row}, column {index}); correct it or leave the cell empty.")
+    missing = np.isnan(column)
+    present = column[~missing]
+    mean = float(present.mean(dtype=np.float64)) if len(present) else 0.0
+    return np.where(missing, column.dtype.type(mean), column), mean
+
+
+def _quantile_edges(column: np.ndarray, n_bins: int) -> np.ndarray:
+    """Edges of one feature: midpoints between few distinct values, else quantiles, none of them at the maximum."""
+    distinct = np.unique(column).astype(np.float64)
+    if len(distinct) <= n_bins:
+        edges = 0.5 * distinct[:-1] + 0.5 * distinct[1:]
+    else:
+        quantiles = np.quantile(column.astype(np.float64), np.arange(1, n_bins) / n_bins)
+        edges = np.unique(np.minimum(quantiles, distinct[-2]))
+    return np.concatenate([edges, np.full(n_bins - 1 - len(edges), np.inf)])

@@ -1,0 +1,208 @@
+"""Codes and classes to exact joint counts, which can be added to each other and to which rows can be added.
+
+For every pair of features and every class the number of rows with each pair of codes is known. Counts of all rows
+equal the sum of the counts of the parts, whatever the parts, which is what out-of-core and distributed use stand on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from synafa.errors import SynafaError
+
+
+class PairCounts:
+    """Exact counts of every pair of codes within every class.
+
+    Parameters
+    ----------
+    n_features : D
+    n_bins : number of codes of a feature
+    classes : the class labels, in the order of the first axis of the counts
+
+    Attributes
+    ----------
+    class_counts : int64 (K,), rows of each class
+    plane_counts : int64 (K, P), P = D * (n_bins - 1): rows with code b + 1 of feature j at plane j * (n_bins - 1) + b
+    joint : int64 (K, P, P), rows in both planes; only the upper triangle is filled
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> codes = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.uint8)
+    >>> whole = PairCounts.from_codes(codes, [0, 1, 1, 0])
+    >>> parts = PairCounts(2, 2, [0, 1]).update(codes[:3], [0, 1, 1]) + PairCounts(2, 2, [0, 1]).update(codes[3:], [0])
+    >>> whole == parts
+    True
+    """
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, n_features: int, n_bins: int, classes: Sequence[Any] | np.ndarray) -> None:
+        self.n_features = int(n_features)
+        self.n_bins = int(n_bins)
+        self.classes = np.asarray(classes)
+        planes = self.n_features * (self.n_bins - 1)
+        self.class_counts = np.zeros(len(self.classes), np.int64)
+        self.plane_counts = np.zeros((len(self.classes), planes), np.int64)
+        self.joint = np.zeros((len(self.classes), planes, planes), np.int64)
+
+    @classmethod
+    def from_codes(cls, codes: Any, y: Any, n_bins: int | None = None) -> PairCounts:
+        """The counts of one table; `n_bins` defaults to the largest code + 1, at least 2."""
+        codes = check_codes(codes)
+        labels = check_labels(y, len(codes))
+        n_bins = max(2, int(codes.max()) + 1) if n_bins is None else n_bins
+        return cls(codes.shape[1], n_bins, np.unique(labels)).update(codes, labels)
+
+    @classmethod
+    def from_values(cls, X: Any, y: Any) -> PairCounts:
+        """The counts of values cut into two bins by the study's rule, without codes in between.
+
+        Equal to `from_codes(Discretizer(2).fit_transform(X), y, 2)`, which is also what tables with missing cells take.
+        """
+        from synafa.information.codes import Discretizer, as_matrix
+        from synafa.information.kernels.planes import pack_values
+
+        values = as_matrix(X)
+        labels = check_labels(y, len(values))
+        if not values.size:
+            raise SynafaError(f"X must be a table with at least one row and one column, got shape {values.shape}.")
+        classes, indices = _classes_of(labels)
+        order, starts = _rows_by_class(indices, len(classes))
+        planes = pack_values(values, order)
+        if planes is None:
+            return cls.from_codes(Discretizer(2).fit_transform(values), labels, 2)
+        return cls(values.shape[1], 2, classes)._add_planes(planes, starts, np.bincount(indices))
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.class_counts.sum())
+
+    def update(self, codes: Any, y: Any) -> PairCounts:
+        """Add rows; returns the object itself."""
+        from synafa.information.kernels.counts import pack_planes
+
+        codes = check_codes(codes)
+        if codes.shape[1] != self.n_features:
+            raise SynafaError(f"codes has {codes.shape[1]} features, but these counts have {self.n_features}.")
+        if codes.max() >= self.n_bins:
+            raise SynafaError(f"codes holds the code {codes.max()}, but these counts have {self.n_bins} bins.")
+        indices = self._class_indices(check_labels(y, len(codes)))
+        order, starts = _rows_by_class(indices, len(self.classes))
+        planes = pack_planes(codes, order, self.n_bins - 1)
+        return self._add_planes(planes, starts, np.bincount(indices, minlength=len(self.classes)))
+
+    def _add_planes(self, planes: np.ndarray, starts: np.ndarray, sizes: np.ndarray) -> PairCounts:
+        """Add rows packed into planes (P, words), `sizes` of each class from word `starts` on."""
+        from synafa.information.kernels.counts import add_pair_counts, single_counts
+
+        self.class_counts += sizes
+        self.plane_counts += single_counts(planes, starts)
+        add_pair_counts(planes, starts, self.joint)
+        return self
+
+    def __add__(self, other: PairCounts) -> PairCounts:
+        if not isinstance(other, PairCounts):
+            return NotImplemented
+        mine, theirs = (self.n_features, self.n_bins), (other.n_features, other.n_bins)
+        if mine != theirs or not np.array_equal(self.classes, other.classes):
+            raise SynafaError("Counts can only be added when they have the same features, bins and classes.")
+        total = PairCounts(self.n_features, self.n_bins, self.classes)
+        total.class_counts = self.class_counts + other.class_counts
+        total.plane_counts = self.plane_counts + other.plane_counts
+        total.joint = self.joint + other.joint
+        return total
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, PairCounts)
+            and (self.n_features, self.n_bins) == (other.n_features, other.n_bins)
+            and np.array_equal(self.classes, other.classes)
+            and np.array_equal(self.class_counts, other.class_counts)
+            and np.array_equal(self.plane_counts, other.plane_counts)
+            and np.array_equal(self.joint, other.joint)
+        )
+
+    def cells(self, j: int, k: int) -> np.ndarray:
+        """The joint counts of features j and k, int64 (K, n_bins, n_bins)."""
+        width = self.n_bins - 1
+        rows, columns = slice(j * width, (j + 1) * width), slice(k * width, (k + 1) * width)
+        if j == k:
+            inner = np.stack([np.diag(counts) for counts in self.plane_counts[:, rows]])
+        elif j < k:
+            inner = self.joint[:, rows, columns]
+        else:
+            inner = self.joint[:, columns, rows].transpose(0, 2, 1)
+        cells = np.zeros((len(self.classes), self.n_bins, self.n_bins), np.int64)
+        cells[:, 1:, 1:] = inner
+        cells[:, 1:, 0] = self.plane_counts[:, rows] - inner.sum(axis=2)
+        cells[:, 0, 1:] = self.plane_counts[:, columns] - inner.sum(axis=1)
+        cells[:, 0, 0] = self.class_counts - cells.sum(axis=(1, 2))
+        return cells
+
+    def code_counts(self) -> np.ndarray:
+        """Rows with each code of each feature, int64 (K, D, n_bins)."""
+        upper = self.plane_counts.reshape(len(self.classes), self.n_features, self.n_bins - 1)
+        return np.concatenate([(self.class_counts[:, None] - upper.sum(axis=2))[:, :, None], upper], axis=2)
+
+    def _class_indices(self, labels: np.ndarray) -> np.ndarray:
+        positions = np.searchsorted(self.classes, labels)
+        positions = np.minimum(positions, len(self.classes) - 1)
+        unknown = self.classes[positions] != labels
+        if unknown.any():
+            label = labels[int(np.argmax(unknown))]
+            raise SynafaError(f"y holds the class {label!r}, which is not one of {self.classes.tolist()}.")
+        return positions
+
+
+def check_codes(codes: Any) -> np.ndarray:
+    """A non-empty C-ordered uint8 matrix."""
+    codes = np.asarray(codes)
+    if codes.ndim != 2 or codes.shape[0] == 0 or codes.shape[1] == 0:
+        raise SynafaError(f"codes must be a table with at least one row and one column, got shape {codes.shape}.")
+    if codes.dtype != np.uint8:
+        if codes.dtype.kind not in "iub" or codes.min() < 0 or codes.max() > 255:
+            raise SynafaError("codes must be small whole numbers (uint8); use a Discretizer to make them.")
+        codes = codes.astype(np.uint8)
+    return np.ascontiguousarray(codes)
+
+
+def check_labels(y: Any, n_rows: int) -> np.ndarray:
+    """Class labels, one a row, none missing."""
+    labels = np.asarray(y)
+    if labels.ndim != 1 or len(labels) != n_rows:
+        raise SynafaError(f"y must hold one class for each of the {n_rows} rows, got shape {labels.shape}.")
+    if labels.dtype.kind == "O":
+        missing = np.array([label is None or label != label for label in labels])
+    else:
+        missing = np.isnan(labels) if labels.dtype.kind == "f" else np.zeros(0, bool)
+    if missing.any():
+        raise SynafaError(f"y has {int(missing.sum())} missing label(s), the first in row {int(np.argmax(missing))}.")
+    return labels
+
+
+def _classes_of(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The classes in order and each row's place among them; small whole numbers are not sorted but looked up."""
+    if labels.dtype.kind in "iu" and labels.min() >= 0 and labels.max() < len(labels):
+        there = np.bincount(labels) > 0
+        return np.flatnonzero(there).astype(labels.dtype), (np.cumsum(there) - 1)[labels]
+    return np.unique(labels, return_inverse=True)
+
+
+def _rows_by_class(indices: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows grouped by class, each group padded with -1 to whole groups of 64-bit words, and each one's first word."""
+    from synafa.information.kernels.counts import WORDS
+
+    sizes = np.bincount(indices, minlength=n_classes)
+    starts = np.concatenate([[0], WORDS * np.cumsum(-(-sizes // (64 * WORDS)))])
+    order = np.full(64 * int(starts[-1]), -1, np.int64)
+    narrow = indices.astype(np.uint16) if n_classes <= 1 << 16 else indices  # 16 bits are sorted by counting
+    by_class = np.argsort(narrow, kind="stable")
+    first = np.concatenate([[0], np.cumsum(sizes)])
+    for y in range(n_classes):
+        order[64 * starts[y] : 64 * starts[y] + sizes[y]] = by_class[first[y] : first[y + 1]]
+    return order, starts

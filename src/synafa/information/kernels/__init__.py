@@ -1,0 +1,1 @@
+"""Numba kernels of codes, counts and tables: plain arrays in, plain arrays out."""

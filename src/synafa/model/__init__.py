@@ -1,0 +1,1 @@
+"""Policy and predictor as one object, and its file."""

@@ -1,0 +1,1 @@
+"""The decision rule, the SynAFA estimator around it, and what a policy did."""

@@ -1,0 +1,383 @@
+"""SynAFA: the acquisition policy as a scikit-learn estimator.
+
+`fit` turns training rows into codes, counts and information tables; `acquire` runs whole episodes under a hard budget,
+`next_feature` answers for one case, `propose` answers for a batch of states.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from synafa.errors import SynafaError
+from synafa.information.codes import Discretizer
+from synafa.information.counts import check_labels
+from synafa.information.tables import InformationTables
+from synafa.policy.rule import AFFORDABILITY, DecisionRule, Recommendation
+from synafa.policy.run import BRANCHES, Run
+from synafa.table.encoder import Column, TableEncoder
+
+if TYPE_CHECKING:
+    from synafa.graph.build import DecisionGraph
+
+Names = Iterable[str]
+
+
+class SynAFA(BaseEstimator):
+    """Which feature next, from exact pairwise information.
+
+    Parameters
+    ----------
+    budget : hard limit on the sum of costs of a row's acquired features
+    costs : None (all 1), an array of D costs, or a mapping by feature name (features left out cost 1)
+    cost_weight : bits that one unit of cost must promise; the study's lambda
+    pair_branch : whether two unobserved features may be proposed together
+    affordability : "strict" never proposes what no longer fits the budget; "pairs" only drops pairs that do not fit
+        together; "deployed" is the study's rule to the letter: a proposal that does not fit ends the episode
+    n_bins : 2 to 16 bins a feature; 2 is the study's rule
+
+    Attributes
+    ----------
+    tables_ : InformationTables of the training rows
+    classes_ : the class labels
+    rule_ : DecisionRule, all that a decision depends on
+    codes_, y_ : codes (n, D) and class indices (n,) of the training rows, from which decision graphs are counted
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.integers(0, 2, size=(400, 4)).astype(float)
+    >>> y = X[:, 1].astype(int) ^ X[:, 3].astype(int)
+    >>> policy = SynAFA(budget=2).fit(X, y)
+    >>> policy.acquire(X[:3]).order.tolist()
+    [[3, 1], [3, 1], [3, 1]]
+    >>> policy.next_feature({"x3": 1}).branch
+    'conditional'
+    """
+
+    classes_: np.ndarray
+    codes_: np.ndarray
+    rule_: DecisionRule
+    tables_: InformationTables
+    y_: np.ndarray
+
+    reason_names = BRANCHES
+
+    def __init__(
+        self,
+        budget: float = 10,
+        costs: Any = None,
+        cost_weight: float = 0.01,
+        pair_branch: bool = True,
+        affordability: str = "strict",
+        n_bins: int = 2,
+    ) -> None:
+        self.budget = budget
+        self.costs = costs
+        self.cost_weight = cost_weight
+        self.pair_branch = pair_branch
+        self.affordability = affordability
+        self.n_bins = n_bins
+
+    def fit(self, X: Any, y: Any = None, *, known: Names = (), unavailable: Names = (), target: str = "") -> SynAFA:
+        """Learn codes and information tables from training rows.
+
+        known : names of features that are there from the start and cost nothing (age, sex)
+        unavailable : names of features that are never to be acquired
+        target : what the class is called, for the reasons in plain words
+        """
+        self._check_settings()
+        encoder, values = self._encode_training(X, y)
+        self.n_features_in_ = values.shape[1]
+        labels = check_labels(y, len(values))
+        _check_targets(labels)
+        self.classes_, self.y_ = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise SynafaError(f"All rows are of one class ({str(self.classes_[0])!r}); there is nothing to tell apart.")
+        discretizer = Discretizer(self.n_bins).fit(values)
+        discretizer.fill_ = encoder.fill_values_  # for text: the most frequent category
+        self.codes_ = discretizer.transform(values)
+        self.tables_ = InformationTables.from_codes(self.codes_, self.y_, self.n_bins)
+        names = encoder.feature_names_
+        at_start = _name_mask(known, names)
+        self.rule_ = DecisionRule(
+            encoder=encoder,
+            classes=tuple(self.classes_.tolist()),
+            single=self.tables_.single,
+            pair=self.tables_.pair,
+            cond=self.tables_.cond,
+            costs=np.where(at_start, 0.0, resolve_costs(self.costs, names)),
+            edges=discretizer.edges_,
+            known=at_start,
+            unavailable=_name_mask(unavailable, names),
+            budget=float(self.budget),
+            cost_weight=float(self.cost_weight),
+            pair_branch=bool(self.pair_branch),
+            affordability=self.affordability,
+            target=target or "the class",
+        )
+        self._discretizer = discretizer
+        return self
+
+    def acquire(
+        self,
+        X: Any,
+        *,
+        known: Names | np.ndarray = (),
+        unavailable: Names | np.ndarray = (),
+        budget: float | None = None,
+        on_stop: str = "stop",
+    ) -> Run:
+        """Run every row's episode to its end.
+
+        known, unavailable : names, or bool (n, D), added to what `fit` was told
+        budget : in place of the one given at construction
+        on_stop : "stop" ends an episode when no proposal is above zero; "fallback" then acquires the lowest-index
+            feature that is left, as the study's hard-budget harness does
+        """
+        from synafa.policy.kernels import acquire
+
+        check_is_fitted(self, "rule_")
+        if on_stop not in ("stop", "fallback"):
+            raise SynafaError(f"on_stop must be 'stop' or 'fallback', got: {on_stop!r}.")
+        rule = self.rule_
+        limit = rule.budget if budget is None else _check_number("budget", budget)
+        codes = self.codes(X)
+        n = len(codes)
+        seen = _row_mask(known, rule.feature_names, n) | rule.known
+        blocked = _row_mask(unavailable, rule.feature_names, n) | rule.unavailable
+        order, branch, cost = acquire(
+            codes,
+            seen,
+            blocked & ~seen,
+            *self._pair_list(),
+            rule.costs,
+            rule.cost_weight,
+            limit,
+            AFFORDABILITY.index(rule.affordability),
+            on_stop == "fallback",
+            _most_steps(rule.costs, limit),
+        )
+        used = int((order >= 0).any(axis=0).sum())
+        rows, steps = np.nonzero(order >= 0)
+        mask = seen.copy()
+        mask[rows, order[rows, steps]] = True
+        return Run(order[:, :used].copy(), branch[:, :used].copy(), mask, cost, rule.feature_names)
+
+    def next_feature(
+        self,
+        observed: Mapping[str, Any] | None = None,
+        *,
+        remaining: float | None = None,
+        unavailable: Names = (),
+    ) -> Recommendation:
+        """What to measure next for one case, and why, given named values."""
+        check_is_fitted(self, "rule_")
+        return self.rule_.next_feature(observed, remaining=remaining, unavailable=unavailable)
+
+    def propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> np.ndarray:
+        """The next feature of every row in its own state, -1 for stop: the policy's side of the evaluation harness."""
+        return self.propose_with_reason(values, mask, remaining)[0]
+
+    def propose_with_reason(
+        self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """As `propose`, with the branch of each decision as an index into `reason_names`."""
+        from synafa.policy.kernels import propose
+
+        rule = self.rule_
+        feature, branch = propose(
+            self._discretizer.transform(values),
+            np.ascontiguousarray(mask, dtype=bool),
+            rule.unavailable,
+            np.ascontiguousarray(remaining, dtype=np.float64),
+            *self._pair_list(),
+            rule.costs,
+            rule.cost_weight,
+            AFFORDABILITY.index(rule.affordability),
+        )
+        return feature, branch
+
+    @property
+    def uses_remaining(self) -> bool:
+        """Whether decisions depend on the remaining budget."""
+        return self.affordability != "deployed"
+
+    def decision_graph(self, max_depth: int = 6, min_share: float = 0.005) -> DecisionGraph:
+        """The policy as a finite graph of states, counted on the training rows; see DecisionGraph."""
+        from synafa.graph.build import build_graph
+
+        check_is_fitted(self, "rule_")
+        return build_graph(self.rule_, self.codes_, self.y_, max_depth=max_depth, min_share=min_share)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted policy to one file; `synafa.load_model` reads it back."""
+        from synafa.model.storage import save_model
+
+        save_model(self, path)
+
+    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Arrays and JSON values of the fitted policy, training codes included."""
+        check_is_fitted(self, "rule_")
+        arrays, meta = self.rule_.to_arrays()
+        arrays |= {
+            "specific": self.tables_.specific,
+            "class_counts": self.tables_.class_counts,
+            "training_codes": np.packbits(self.codes_, axis=0) if self.n_bins == 2 else self.codes_,
+            "training_classes": self.y_.astype(np.int32),
+        }
+        return arrays, meta | {"n_bins": int(self.n_bins)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> SynAFA:
+        """The policy that `to_arrays` described."""
+        rule = DecisionRule.from_arrays(arrays, meta)
+        policy = cls(rule.budget, rule.costs, rule.cost_weight, rule.pair_branch, rule.affordability, meta["n_bins"])
+        policy.rule_ = rule
+        policy.n_features_in_ = rule.n_features
+        if rule.feature_names != tuple(f"x{j}" for j in range(rule.n_features)):  # fitted on a DataFrame
+            policy.feature_names_in_ = np.asarray(rule.feature_names, dtype=object)
+        policy.classes_ = np.asarray(rule.classes)
+        policy.y_ = arrays["training_classes"].astype(np.int64)
+        codes = arrays["training_codes"]
+        if policy.n_bins == 2:
+            codes = np.unpackbits(codes, axis=0, count=len(policy.y_))
+        policy.codes_ = np.ascontiguousarray(codes)
+        policy.tables_ = InformationTables(
+            rule.single, rule.pair, rule.cond, arrays["specific"], arrays["class_counts"]
+        )
+        policy._discretizer = Discretizer(policy.n_bins)
+        policy._discretizer.edges_ = rule.edges
+        policy._discretizer.fill_ = rule.encoder.fill_values_
+        return policy
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        return tags
+
+    def _check_settings(self) -> None:
+        _check_number("budget", self.budget)
+        _check_number("cost_weight", self.cost_weight)
+        if self.affordability not in AFFORDABILITY:
+            raise SynafaError(f"affordability must be one of {list(AFFORDABILITY)}, got: {self.affordability!r}.")
+
+    def _encode_training(self, X: Any, y: Any) -> tuple[TableEncoder, np.ndarray]:
+        """The table's encoder and its values; plain number arrays are taken as they are."""
+        if y is None:
+            raise SynafaError("SynAFA requires y to be passed, but the target y is None.")
+        if _is_numeric(X):
+            X, _ = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", order="C")
+            fill = Discretizer(2).fit(X).fill_ if np.isnan(X).any() else X.mean(axis=0, dtype=np.float64)
+            encoder = TableEncoder()
+            encoder.columns_ = tuple(Column(f"x{j}", "number", (), float(mean)) for j, mean in enumerate(fill))
+            return encoder, X
+        encoder = TableEncoder().fit(X)
+        validate_data(self, X, skip_check_array=True)  # notes names and width
+        return encoder, encoder.fill(encoder.transform(X))
+
+    def encode(self, X: Any) -> np.ndarray:
+        """New rows as numbers (n, D), NaN where a cell is empty."""
+        check_is_fitted(self, "rule_")
+        if _is_numeric(X) and not hasattr(self, "feature_names_in_"):
+            return validate_data(self, X, reset=False, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
+        return self.rule_.encoder.transform(X)  # columns by name, in any order, others ignored
+
+    def codes(self, X: Any) -> np.ndarray:
+        """Codes of new rows, uint8 (n, D)."""
+        return self._discretizer.transform(self.encode(X))
+
+    def _pair_list(self) -> tuple[np.ndarray, ...]:
+        """single, cond by value, and the pairs worth proposing: members, scores, best first, ties in (j, k) order."""
+        rule = self.rule_
+        cached = getattr(self, "_pairs", None)
+        if cached is None or cached[0] is not rule:
+            first, second = np.triu_indices(rule.n_features if rule.pair_branch else 0, k=1)
+            scores = rule.pair_scores[first, second]
+            usable = np.flatnonzero(scores > 0)
+            by_score = usable[np.argsort(-scores[usable], kind="stable")]
+            cached = (rule, first[by_score], second[by_score], scores[by_score])
+            self._pairs = cached
+        return (rule.single, rule.cond_by_value, *cached[1:])
+
+
+def resolve_costs(costs: Any, names: tuple[str, ...]) -> np.ndarray:
+    """Costs (D,) from None, an array or a mapping by name; every cost is finite and at least 0."""
+    if costs is None:
+        return np.ones(len(names))
+    if isinstance(costs, Mapping):
+        _name_mask(costs, names)
+        resolved = np.array([float(costs.get(name, 1.0)) for name in names])
+    else:
+        resolved = np.array(costs, dtype=np.float64)
+        if resolved.shape != (len(names),):
+            raise SynafaError(f"costs must hold one cost for each of the {len(names)} features, got {resolved.shape}.")
+    for name, cost in zip(names, resolved):
+        if not np.isfinite(cost) or cost < 0:
+            raise SynafaError(f"The cost of {name!r} must be a finite number of at least 0, got: {cost}.")
+    return resolved
+
+
+def _check_number(name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not np.isfinite(number) or number < 0:
+        raise SynafaError(f"{name} must be a finite number of at least 0, got: {value!r}.")
+    return number
+
+
+def _check_targets(labels: np.ndarray) -> None:
+    """Refuse labels that are measurements rather than classes."""
+    if labels.dtype.kind == "f" and not np.array_equal(labels, np.floor(labels)):
+        raise SynafaError("y must hold classes, got numbers with fractions (Unknown label type: continuous).")
+
+
+def _is_numeric(X: Any) -> bool:
+    """Whether X is an array of numbers rather than a DataFrame or text."""
+    if hasattr(X, "columns") or hasattr(X, "collect_schema"):
+        return False
+    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+        return True  # sparse: validate_data refuses it in scikit-learn's words
+    return np.asarray(X).dtype.kind in "biufc" or not _holds_text(np.asarray(X))
+
+
+def _holds_text(array: np.ndarray) -> bool:
+    return array.dtype.kind in "US" or any(isinstance(value, str) for value in array.ravel()[:1000])
+
+
+def _name_mask(names: Iterable[str], known: tuple[str, ...]) -> np.ndarray:
+    """bool (D,), True at the named features."""
+    from synafa.table.encoder import close_names
+
+    if isinstance(names, str):
+        raise SynafaError(f"Feature names must be a list, got the single string {names!r}.")
+    mask = np.zeros(len(known), bool)
+    for name in names:
+        if name not in known:
+            raise SynafaError(f"Unknown feature {name!r}{close_names(str(name), known)}.")
+        mask[known.index(name)] = True
+    return mask
+
+
+def _row_mask(which: Names | np.ndarray, names: tuple[str, ...], n: int) -> np.ndarray:
+    """bool (n, D) from names or from a mask of that shape."""
+    if isinstance(which, np.ndarray) and which.dtype == bool:
+        if which.shape != (n, len(names)):
+            raise SynafaError(f"A mask must have the shape of the rows, {(n, len(names))}, got {which.shape}.")
+        return which
+    return np.broadcast_to(_name_mask(which, names), (n, len(names)))
+
+
+def _most_steps(costs: np.ndarray, budget: float) -> int:
+    """How many features the budget buys at most."""
+    return int((np.cumsum(np.sort(costs)) <= budget + 1e-9).sum())

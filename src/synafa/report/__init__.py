@@ -1,0 +1,1 @@
+"""Pages that need nothing else: one palette, one style, one way to make them."""

@@ -1,0 +1,1 @@
+"""What experiments speak with: the paper's printed values, verdicts, tables, figures, paired comparisons."""

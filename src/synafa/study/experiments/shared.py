@@ -1,0 +1,327 @@
+"""Units that several experiments share: a dataset's classifier, and one policy on one dataset instance.
+
+A policy unit fits the policy on the training rows, runs it under each hard budget on the test rows, and keeps, per
+budget, one row of metrics and the arrays behind it, so that every paired comparison is made later, from stored results.
+Two experiments that ask for the same unit get the same result file.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from synafa.datasets.dataset import Dataset
+from synafa.errors import SynafaError
+from synafa.study.engine.settings import Settings
+from synafa.study.engine.unit import Unit
+from synafa.study.evidence.comparisons import (  # noqa: F401 (the experiments import everything shared from here)
+    Difference,
+    accuracy,
+    advantage_rows,
+    array,
+    compare,
+    difference_of,
+    find,
+    mean_advantage,
+    mean_of_rows,
+    metric,
+    probability,
+    threshold_matched,
+)
+
+CLASSIFIERS, POLICIES = "classifiers", "policies"  # the folders of results
+VERSION = 1
+SWEEPS = ("synergy-sweep", "fixed-v")
+OWN = ("synafa", "synafa-no-pairs", "synafa-masked", "synafa-uncorrected", "synafa-no-pairs-uncorrected")
+REFERENCES = ("random", "static-single", "static-pair", "all-features")
+EIGHT = ("aaco", "permutation", "cae", "gdfs", "dime", "jafa", "ol-with-mask", "ol-without-mask")
+THREE = ("aaco", "cae", "permutation")
+_DATASET_PARAMETERS = ("alpha", "fraction")
+_QUICK_ROWS = (360, 120, 120)  # training, validation, test
+
+# Expected seconds on one core, standard profile, PhysioNet's size; only for the order of work and the time left.
+_SECONDS = {
+    "aaco": 6,
+    "permutation": 4,
+    "cae": 17,
+    "gdfs": 40,
+    "dime": 60,
+    "jafa": 55,
+    "ol-with-mask": 50,
+    "ol-without-mask": 50,
+    "eddi": 60,
+    "eddi-builtin": 60,
+    "odin-model-based": 60,
+    "odin-model-free": 60,
+}
+
+
+def classifier_unit(settings: Settings, dataset: str, **parameters: Any) -> Unit:
+    """The unit that trains the dataset's shared classifier (of instance 0, as in the study) into the cache."""
+    named = {"dataset": dataset, **_plain(parameters)}
+    return settings.unit(
+        CLASSIFIERS, __name__, VERSION, named, cost=_scaled(settings, dataset, 20), function="run_classifier"
+    )
+
+
+def policy_unit(
+    settings: Settings, dataset: str, instance: int, method: str, budgets: Iterable[float], **parameters: Any
+) -> Unit:
+    """The unit that runs `method` on one dataset instance at each of `budgets`.
+
+    `method` is one of `OWN`, `REFERENCES` or a baseline's name. `parameters`: the dataset's (`alpha`, `fraction`),
+    `cost_weight` (SynAFA's lambda in place of the study's), `validation` (also keep probabilities of validation rows;
+    by default for the tables with files, not for the sweeps and images).
+    """
+    from synafa.baselines import REGISTRY
+
+    given = _plain(parameters)
+    inside = {name: value for name, value in given.items() if name in _DATASET_PARAMETERS}
+    named = {"dataset": dataset, "instance": int(instance), "method": method, "budgets": _budgets(budgets), **given}
+    seed = settings.seed + (int(instance) if dataset in SWEEPS else 0)
+    version = VERSION + (REGISTRY[method].revision - 1 if method in REGISTRY else 0)
+    return settings.unit(
+        POLICIES,
+        __name__,
+        version,
+        named,
+        needs=(classifier_unit(settings, dataset, **inside),),
+        cost=_scaled(settings, dataset, _seconds(dataset, method, named["budgets"])),
+        function="run_policy_unit",
+        seed=seed,
+    )
+
+
+def policy_units(
+    settings: Settings, dataset: str, instance: int, method: str, budgets: Iterable[float], **parameters: Any
+) -> list[Unit]:
+    """`policy_unit`, one a budget where the method is trained for a budget, one for all budgets otherwise."""
+    from synafa.baselines import REGISTRY
+
+    chosen = tuple(budgets)
+    if method in REGISTRY and REGISTRY[method].per_budget:
+        return [policy_unit(settings, dataset, instance, method, (budget,), **parameters) for budget in chosen]
+    return [policy_unit(settings, dataset, instance, method, chosen, **parameters)]
+
+
+def load_dataset(name: str, instance: int, quick: bool = False, **parameters: Any) -> Dataset:
+    """The dataset; cut down to a few hundred rows when `quick`."""
+    from synafa.datasets import load
+
+    dataset = load(name, instance=instance, **parameters)
+    return cut(dataset) if quick else dataset
+
+
+def cut(dataset: Dataset, rows: tuple[int, int, int] = _QUICK_ROWS) -> Dataset:
+    """The first training, validation and test rows only."""
+    parts = [part[:most] for part, most in zip((dataset.train, dataset.validation, dataset.test), rows)]
+    kept = np.concatenate(parts)
+    ends = np.cumsum([len(part) for part in parts])
+    train, validation, test = np.split(np.arange(len(kept)), ends[:-1])
+    return replace(dataset, X=dataset.X[kept], y=dataset.y[kept], train=train, validation=validation, test=test)
+
+
+def unit_dataset(unit: Unit, instance: int | None = None) -> Dataset:
+    """The dataset of a unit, or another instance of it."""
+    inside = {name: unit[name] for name in _DATASET_PARAMETERS if name in unit.parameters}
+    which = unit.parameters.get("instance", 0) if instance is None else instance
+    return load_dataset(unit["dataset"], which, unit.quick, **inside)
+
+
+def unit_classifier(unit: Unit) -> Any:
+    """The shared classifier of a unit's dataset: trained on instance 0, the same for all instances."""
+    from synafa.neural.shared import shared_classifier
+
+    policy_of_sweep = unit["dataset"] in SWEEPS and "method" in unit.parameters
+    seed = unit.seed - (unit["instance"] if policy_of_sweep else 0)  # the study's own, without the instance
+    return shared_classifier(unit_dataset(unit, instance=0), profile=unit.profile, seed=seed)
+
+
+def run_classifier(unit: Unit) -> dict[str, Any]:
+    """Train the classifier, or find it in the cache."""
+    clock = time.perf_counter()
+    model = unit_classifier(unit)
+    row = {"seconds": time.perf_counter() - clock, "best_epoch": model.best_epoch}
+    return {"rows": [{**row, "validation_loss": min(model.validation_losses, default=None)}]}
+
+
+@dataclass(frozen=True, eq=False)
+class Acquired:
+    """What a policy acquired on n rows: mask (n, D), cost (n,), whether the fallback acted (n,), share by branch."""
+
+    mask: np.ndarray
+    cost: np.ndarray
+    fallback: np.ndarray
+    branches: dict[str, float]
+
+
+def run_policy_unit(unit: Unit) -> dict[str, Any]:
+    """Fit the unit's policy, run it at each budget, and measure what the shared classifier makes of it."""
+    from synafa.evaluation.metrics import acquired_sets, prediction_metrics
+
+    dataset, classifier = unit_dataset(unit), unit_classifier(unit)
+    runner = Runner(unit, dataset, classifier)
+    parts = {"": dataset.test}
+    if unit.parameters.get("validation", dataset.name not in (*SWEEPS, "mnist-loop")):
+        parts["validation_"] = dataset.validation
+    rows: list[dict[str, Any]] = []
+    arrays: dict[str, np.ndarray] = {f"{part}y": dataset.y[index].astype(np.uint8) for part, index in parts.items()}
+    for part, index in parts.items():
+        X, y = dataset.X[index], dataset.y[index]
+        clock, before = time.perf_counter(), runner.fit_seconds
+        acquired = runner.acquired(index)
+        run_seconds = time.perf_counter() - clock - (runner.fit_seconds - before)
+        for budget, done in acquired.items():
+            probabilities = classifier.predict_proba(np.where(done.mask, X, 0), done.mask)
+            arrays[f"{part}positive_{budget:g}"] = probabilities[:, -1]
+            if part:
+                continue
+            sets, majority = acquired_sets(done.mask)
+            predicted = probabilities.argmax(axis=1)
+            arrays |= {
+                f"correct_{budget:g}": (predicted == y).astype(np.uint8),
+                f"predicted_{budget:g}": predicted.astype(np.uint8),
+                f"true_probability_{budget:g}": probabilities[np.arange(len(y)), y],
+                f"mask_{budget:g}": np.packbits(done.mask, axis=1),
+            }
+            rows.append(
+                {
+                    "budget": _number(budget),
+                    "n": len(y),
+                    **prediction_metrics(y, probabilities),
+                    "positive_share": float(predicted.astype(bool).mean()),
+                    "mean_cost": float(done.cost.mean()),
+                    "distinct_sets": sets,
+                    "majority_set_share": majority,
+                    "no_fallback_share": float(1.0 - done.fallback.mean()),
+                    **{f"steps_{name}": share for name, share in done.branches.items()},
+                    "fit_seconds": runner.fit_seconds,
+                    "run_seconds": run_seconds,
+                }
+            )
+    return {"rows": rows, "arrays": arrays}
+
+
+class Runner:
+    """A unit's policy, fitted on first use for each budget it must be trained for."""
+
+    def __init__(self, unit: Unit, dataset: Dataset, classifier: Any) -> None:
+        self.unit, self.dataset, self.classifier = unit, dataset, classifier
+        self.budgets = tuple(float(budget) for budget in unit["budgets"])
+        self.fit_seconds = 0.0
+        self._policies: dict[float | None, Any] = {}
+
+    def acquired(self, rows: np.ndarray) -> dict[float, Acquired]:
+        """What the policy acquires on dataset rows, by budget."""
+        if self.unit["method"] == "all-features":
+            everything = np.ones((len(rows), self.dataset.n_features), dtype=bool)
+            cost = np.full(len(rows), float(self.dataset.costs.sum()))
+            return dict.fromkeys(self.budgets, Acquired(everything, cost, np.zeros(len(rows), dtype=bool), {}))
+        if self.unit["method"] in OWN:
+            return {budget: self._own(rows, budget) for budget in self.budgets}
+        return self._through_harness(rows)
+
+    def _own(self, rows: np.ndarray, budget: float) -> Acquired:
+        """SynAFA by its own compiled episodes, which equal the harness's."""
+        forced = not self.unit["method"].endswith("uncorrected")
+        done = self._policy(None).acquire(self.dataset.X[rows], budget=budget, on_stop="fallback" if forced else "stop")
+        steps = max(int((done.branch >= 0).sum()), 1)
+        shares = {name: float((done.branch == i).sum()) / steps for i, name in enumerate(done.branch_names)}
+        fallback = (done.branch == done.branch_names.index("fallback")).any(axis=1)
+        return Acquired(done.mask, done.cost, fallback, shares)
+
+    def _through_harness(self, rows: np.ndarray) -> dict[float, Acquired]:
+        from synafa.evaluation import run_policy
+
+        found: dict[float, Acquired] = {}
+        largest = max(self.budgets)
+        per_budget = self._per_budget
+        whole = None if per_budget else run_policy(self._policy(None), self.dataset, rows, largest)
+        for budget in self.budgets:
+            if whole is not None and (budget == largest or not whole.uses_remaining):
+                episodes = whole.at(budget)
+            else:
+                policy = self._policy(budget if per_budget else None)
+                episodes = run_policy(policy, self.dataset, rows, budget)
+            found[budget] = Acquired(episodes.mask(), episodes.total_cost, episodes.used_fallback, {})
+        return found
+
+    @property
+    def _per_budget(self) -> bool:
+        from synafa.baselines import REGISTRY
+
+        return self.unit["method"] in REGISTRY and REGISTRY[self.unit["method"]].per_budget
+
+    def _policy(self, budget: float | None) -> Any:
+        if budget not in self._policies:
+            clock = time.perf_counter()
+            self._policies[budget] = self._fitted(max(self.budgets) if budget is None else budget)
+            self.fit_seconds += time.perf_counter() - clock
+        return self._policies[budget]
+
+    def _fitted(self, budget: float) -> Any:
+        from synafa.baselines import REGISTRY, train
+        from synafa.evaluation.policies import build_policies
+
+        method, dataset, unit = self.unit["method"], self.dataset, self.unit
+        if method in REGISTRY:
+            return train(method, dataset, budget, self.classifier, profile=unit.profile, seed=unit.seed, faithful=True)
+        if method in OWN:
+            return fit_synafa(method, dataset, unit.parameters.get("cost_weight"))
+        if method in REFERENCES:
+            return build_policies((method,), dataset, (budget,), seed=unit.seed)[method]
+        raise SynafaError(
+            f"There is no method {method!r} in the study; choose from {', '.join((*OWN, *REFERENCES, *REGISTRY))}."
+        )
+
+
+def fit_synafa(method: str, dataset: Dataset, cost_weight: float | None = None) -> Any:
+    """SynAFA as the study runs it, fitted on the training rows; `method` is one of `OWN`."""
+    from synafa.evaluation import policies
+    from synafa.policy.synafa import SynAFA
+
+    variant = policies.SYNAFA[method.removesuffix("-uncorrected")]
+    weight = policies.cost_weight(dataset) if cost_weight is None else cost_weight
+    policy = SynAFA(
+        budget=max(dataset.budgets),
+        costs=dataset.costs,
+        cost_weight=weight,
+        pair_branch=bool(variant["pair_branch"]),
+        affordability=str(variant["affordability"]),
+    )
+    return policy.fit(dataset.X[dataset.train], dataset.y[dataset.train])
+
+
+def _budgets(budgets: Iterable[float]) -> list[float]:
+    chosen = sorted({float(budget) for budget in budgets})
+    if not chosen:
+        raise SynafaError("A policy unit needs at least one budget.")
+    return [_number(budget) for budget in chosen]
+
+
+def _number(value: float) -> float:
+    """Whole numbers as int: one spelling, one identity."""
+    return int(value) if float(value).is_integer() else float(value)
+
+
+def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters in one spelling (0.5, not "0.5"; 1.0, not 1), so that equal ones have equal identities."""
+    return {
+        name: float(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+        for name, value in sorted(parameters.items())
+        if value is not None
+    }
+
+
+def _seconds(dataset: str, method: str, budgets: list[Any]) -> float:
+    """CAE draws budget x features numbers a row: at 784 features that is all its time."""
+    return 9.0 * sum(budgets) if (dataset, method) == ("mnist-loop", "cae") else _SECONDS.get(method, 2)
+
+
+def _scaled(settings: Settings, dataset: str, seconds: float) -> float:
+    size = {"ckd": 0.2, "actg175": 0.3, "bank": 2.5, "mnist-loop": 6.0, "miniboone": 6.0}.get(dataset, 1.0)
+    return 1.0 + (0.04 if settings.quick else 10.0 if settings.profile == "paper" else 1.0) * size * seconds

@@ -1,0 +1,203 @@
+"""Results into a report: each experiment's tables, figures and sentences, the verdicts counted, written as files.
+
+`write_report` makes `report.html` (self-contained), `README.md`, `figures/*.svg`, `tables/*.csv` and `results/`.
+Only results of one profile are read, and every table says which.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from synafa.files import atomic_path, write_text
+from synafa.study.engine.results import Results
+from synafa.study.engine.settings import Settings
+from synafa.study.engine.store import Store
+from synafa.study.evidence.figures import png_bytes, svg_bytes
+from synafa.study.evidence.paper import paper_labels
+from synafa.study.evidence.tables import Figure, Headline, PlainTable, ReportTable, table_cells, table_header
+from synafa.study.evidence.verdict import Verdict
+from synafa.study.experiments.contract import Experiment
+
+_LINES = 10  # of the first page
+_MOST_ROWS = 20_000  # of a result table that is small enough to keep beside the report
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """One experiment in the report; `problem` is why it could not be reported, if so."""
+
+    name: str
+    title: str
+    covers: tuple[str, ...]
+    results: Results
+    tables: Sequence[ReportTable | PlainTable] = ()
+    figures: Sequence[Figure] = ()
+    headlines: Sequence[Headline] = ()
+    problem: str = ""
+
+    @cached_property
+    def verdicts(self) -> Counter[Verdict]:
+        rows = (row for table in self.tables if isinstance(table, ReportTable) for row in table.rows)
+        return Counter(verdict for row in rows if (verdict := row.verdict) is not None)
+
+    @property
+    def seconds(self) -> float:
+        return sum(result.seconds for result in self.results.finished)
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """All sections under one profile."""
+
+    settings: Settings
+    sections: Sequence[Section]
+    drawings: dict[str, bytes] = field(default_factory=dict)
+
+    @property
+    def profile(self) -> str:
+        return self.settings.profile
+
+    @cached_property
+    def verdicts(self) -> Counter[Verdict]:
+        return sum((section.verdicts for section in self.sections), Counter())
+
+    @property
+    def uncovered(self) -> list[str]:
+        """Labels of the paper's tables that no row of this report stands beside."""
+        shown = {table.label for section in self.sections for table in section.tables}
+        return [label for label in paper_labels() if label not in shown]
+
+    @property
+    def summary(self) -> str:
+        """The count of verdicts in one sentence."""
+        counts = self.verdicts
+        judged = sum(count for verdict, count in counts.items() if verdict.agrees is not None)
+        if not judged:
+            return "No number of the paper has been compared yet."
+        said = [f"{counts[v]} {_PHRASES[v]}" for v in Verdict if v.agrees is not None and counts[v]]
+        return f"{judged} of the paper's numbers were compared (profile {self.profile}): {_listed(said)}."
+
+    @property
+    def first_page(self) -> list[Headline]:
+        """At most ten lines: the counts and what is missing, then the experiments' own sentences by rank."""
+        counts = self.summary
+        missing = self.verdicts[Verdict.NOT_RUN]
+        unfinished = [section.name for section in self.sections if not section.results.complete]
+        if missing or unfinished:
+            where = f" (unfinished: {', '.join(unfinished)})" if unfinished else ""
+            counts += f" Not run here: {missing}{where}."
+        said = sorted((line for section in self.sections for line in section.headlines), key=lambda line: line.rank)
+        return [Headline(counts), *said][:_LINES]
+
+
+_PHRASES = {
+    Verdict.EXACT: "exact",
+    Verdict.WITHIN: "within our interval",
+    Verdict.SAME: "with the same sign and significance",
+    Verdict.DIFFERS: "differ",
+}
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def build_report(experiments: Sequence[Experiment], settings: Settings) -> Report:
+    """Read the results and let every experiment make its tables, figures and sentences."""
+    sections = [_section(experiment, settings) for experiment in experiments]
+    drawings = {
+        figure.name: (png_bytes if figure.raster else svg_bytes)(figure.figure)
+        for section in sections
+        for figure in section.figures
+    }
+    return Report(settings, sections, drawings)
+
+
+def _section(experiment: Experiment, settings: Settings) -> Section:
+    results = experiment.results(settings)
+    basics = (experiment.name, experiment.title, experiment.covers, results)
+    try:
+        return Section(*basics, experiment.tables(results), experiment.figures(results), experiment.headline(results))
+    except Exception as problem:  # one broken experiment must not hide the others; the report says so in its place
+        return Section(*basics, problem=f"{type(problem).__name__}: {problem}")
+
+
+def write_report(experiments: Sequence[Experiment], settings: Settings, output: Path) -> Report:
+    """Build the report and write all its files under `output`."""
+    from synafa.study.reporting.html import render_html
+    from synafa.study.reporting.markdown import render_markdown
+
+    report = build_report(experiments, settings)
+    for section in report.sections:
+        for figure in section.figures:
+            with atomic_path(output / "figures" / figure.file) as temporary:
+                temporary.write_bytes(report.drawings[figure.name])
+        for table in section.tables:
+            write_text(output / "tables" / f"{section.name}--{table.label}.csv", _csv(table, report.profile))
+        _export_rows(section, output / "results")
+    write_text(output / "results" / "units.csv", _unit_list(report))
+    write_text(output / "results" / "environment.json", json.dumps(environment(report), indent=2) + "\n")
+    write_text(output / "README.md", render_markdown(report))
+    write_text(output / "report.html", render_html(report))
+    return report
+
+
+def _csv(table: ReportTable | PlainTable, profile: str) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*table_header(table), "profile"])
+    for cells in table_cells(table):
+        writer.writerow([*cells, profile])
+    return text.getvalue()
+
+
+def _export_rows(section: Section, folder: Path) -> None:
+    if 0 < len(section.results.rows) <= _MOST_ROWS:
+        frame = section.results.frame()
+        with atomic_path(folder / f"{section.name}.parquet") as temporary:
+            frame.write_parquet(temporary, compression="zstd")
+
+
+def _unit_list(report: Report) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["experiment", "key", "unit", "status", "seconds", "started", "profile", "seed"])
+    store, seen = Store(report.settings.results), set()
+    for unit in (unit for section in report.sections for unit in section.results.units):
+        if unit.key in seen:
+            continue
+        seen.add(unit.key)
+        result = store.load(unit)
+        known = ("pending", "", "") if result is None else (result.status, result.seconds, result.record.get("started"))
+        writer.writerow([unit.experiment, unit.key, unit.label, *known, unit.profile, unit.seed])
+    return text.getvalue()
+
+
+def environment(report: Report) -> dict[str, object]:
+    """Which versions, cores and times the results come from."""
+    finished = {result.unit.key: result for section in report.sections for result in section.results.finished}
+    records = [result.record for result in finished.values()]
+    versions: dict[str, set[str]] = {}
+    for record in records:
+        for name, number in record.get("versions", {}).items():
+            versions.setdefault(name, set()).add(number)
+    started = sorted(str(record["started"]) for record in records if record.get("started"))
+    return {
+        "profile": report.profile,
+        "seed": report.settings.seed,
+        "datasets": list(report.settings.datasets),
+        "units": len(records),
+        "compute_seconds": round(sum(float(record.get("seconds", 0)) for record in records), 1),
+        "peak_mib_of_a_worker": max((int(record.get("peak_mib") or 0) for record in records), default=0),
+        "cores": sorted({int(record["cores"]) for record in records if record.get("cores")}),
+        "first_started": started[0] if started else None,
+        "last_started": started[-1] if started else None,
+        "versions": {name: ", ".join(sorted(numbers)) for name, numbers in sorted(versions.items())},
+    }

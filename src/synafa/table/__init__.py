@@ -1,0 +1,1 @@
+"""From files and DataFrames to encoded columns."""

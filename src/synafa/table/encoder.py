@@ -1,0 +1,299 @@
+"""Turns a DataFrame or an array into float64 columns, with everything that has to be learnt learnt from training rows.
+
+Numbers stay as they are and booleans become 0 and 1. Text becomes the position of the string among the sorted distinct
+training strings. An empty cell, and a string that no training row had, becomes NaN. `fill` replaces NaN by the training
+mean of a number column and by the most frequent training category of a text column.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from difflib import get_close_matches
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from synafa.errors import SynafaError
+from synafa.table.reading import parse_costs, read_table, split_target
+
+__all__ = ["Column", "TableEncoder", "close_names", "parse_costs", "read_table", "split_target"]
+
+
+class UnsupportedValueError(SynafaError, TypeError):
+    """A cell holds something that is neither a number nor a string."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One fitted column: its name, `"number"` or `"text"`, the sorted categories of a text column, the fill value."""
+
+    name: str
+    kind: str
+    categories: tuple[str, ...] = ()
+    fill: float = 0.0
+
+
+class TableEncoder:
+    """Fit on training rows, then turn any rows with those columns into float64 (n, D), NaN where nothing is known.
+
+    Columns of a DataFrame are found by name, in any order, and columns that were not there at fit time are ignored; an
+    array must have the same width. Fitted attributes: `columns_`, `feature_names_`.
+
+    Example
+    -------
+    >>> import polars as pl
+    >>> train = pl.DataFrame({"age": [40, None, 60], "sex": ["m", "f", "f"]})
+    >>> encoder = TableEncoder().fit(train)
+    >>> encoder.transform(pl.DataFrame({"sex": ["m", "x"], "age": [50, 70]}))
+    array([[50.,  1.],
+           [70., nan]])
+    >>> encoder.columns_[1].categories
+    ('f', 'm')
+    """
+
+    columns_: tuple[Column, ...]
+
+    def fit(self, X: Any, y: Any = None) -> TableEncoder:
+        """Learn the kinds, categories and fill values of the columns of `X`."""
+        names, cells = columns_of(X)
+        if not names:
+            raise SynafaError("The table has no feature columns (0 feature(s) while a minimum of 1 is required).")
+        if len(cells[0]) == 0:
+            raise SynafaError("The table has no rows; at least 1 sample is required.")
+        self.columns_ = tuple(_fit_column(name, column) for name, column in zip(names, cells))
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """float64 (n, D) in the order of the training columns; NaN for an empty cell or an unseen category."""
+        names, cells = columns_of(X)
+        if hasattr(X, "columns"):
+            position = {name: i for i, name in enumerate(names)}
+            missing = [name for name in self.feature_names_ if name not in position]
+            if missing:
+                raise SynafaError(
+                    f"Column {missing[0]!r} was there at fit time and is missing from this table"
+                    f"{f' (and {len(missing) - 1} more)' if len(missing) > 1 else ''}; "
+                    f"the table has: {_some(names)}."
+                )
+            cells = [cells[position[name]] for name in self.feature_names_]
+        elif len(names) != len(self.columns_):
+            raise SynafaError(
+                f"The rows have {len(names)} features, but the model was fitted on {len(self.columns_)} features."
+            )
+        n = len(cells[0]) if cells else 0
+        values = np.empty((n, len(self.columns_)))
+        for j, (column, raw) in enumerate(zip(self.columns_, cells)):
+            values[:, j] = _encode(column, raw)
+        return values
+
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+        return self.fit(X).transform(X)
+
+    def fill(self, values: np.ndarray) -> np.ndarray:
+        """A copy of encoded rows with every NaN replaced by its column's fill value."""
+        return np.where(np.isnan(values), self.fill_values_, values)
+
+    def encode_value(self, name: str, value: Any) -> float:
+        """One cell, as `transform` would encode it; a numeric string is read as a number."""
+        for column in self.columns_:
+            if column.name == name:
+                return _encode_one(column, value)
+        raise SynafaError(f"Unknown feature {name!r}{close_names(name, self.feature_names_)}.")
+
+    @property
+    def feature_names_(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns_)
+
+    @property
+    def fill_values_(self) -> np.ndarray:
+        return np.array([column.fill for column in self.columns_])
+
+    @property
+    def categories_(self) -> dict[str, tuple[str, ...]]:
+        """The sorted categories of every text column, by name; a value's code is its position."""
+        return {column.name: column.categories for column in self.columns_ if column.kind == "text"}
+
+    def to_meta(self) -> list[dict[str, Any]]:
+        """The fitted columns as JSON values."""
+        return [
+            {"name": c.name, "kind": c.kind, "categories": list(c.categories), "fill": c.fill} for c in self.columns_
+        ]
+
+    @classmethod
+    def from_meta(cls, meta: Sequence[Mapping[str, Any]]) -> TableEncoder:
+        """The encoder that `to_meta` described; anything else is refused."""
+        encoder = cls()
+        try:
+            encoder.columns_ = tuple(
+                Column(str(c["name"]), _kind(c["kind"]), tuple(map(str, c["categories"])), float(c["fill"]))
+                for c in meta
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise SynafaError(
+                "The description of the table's columns is damaged; fit and save the model again."
+            ) from error
+        return encoder
+
+
+def columns_of(X: Any) -> tuple[list[str], list[np.ndarray]]:
+    """Names and one-dimensional arrays of a DataFrame (Polars, pandas) or of a two-dimensional array."""
+    if hasattr(X, "collect_schema") and hasattr(X, "collect") and not hasattr(X, "to_numpy"):
+        X = X.collect()  # a Polars LazyFrame
+    if hasattr(X, "columns") and hasattr(X, "__getitem__"):
+        names = [str(name) for name in X.columns]
+        check_unique(names)
+        return names, [_plain(X[name]) for name in X.columns]
+    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+        raise UnsupportedValueError("Sparse data is not supported; convert the matrix with .toarray() first.")
+    array = np.asarray(X)
+    if np.iscomplexobj(array):
+        raise SynafaError("Complex data not supported; give real numbers or text.")
+    if array.ndim != 2:
+        raise SynafaError(
+            f"Expected 2D array, got {array.ndim}D array instead; Reshape your data to one row per case and one column "
+            "per feature."
+        )
+    return [f"x{j}" for j in range(array.shape[1])], list(array.T)
+
+
+def check_unique(names: Sequence[str]) -> None:
+    """Refuse a name that stands for two columns."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise SynafaError(f"Two columns are called {name!r}; give every column its own name.")
+        seen.add(name)
+
+
+def close_names(name: str, known: Iterable[str]) -> str:
+    """`; did you mean 'GCS'`, or the first few known names when none is close."""
+    known = list(known)
+    lower = {k.lower(): k for k in reversed(known)}
+    close = [lower[match] for match in get_close_matches(name.lower(), list(lower), n=3, cutoff=0.6)]
+    if close:
+        return f"; did you mean {' or '.join(map(repr, close))}"
+    return f"; the names are: {_some(known)}" if known else ""
+
+
+def _some(names: Sequence[str], limit: int = 8) -> str:
+    return ", ".join(map(repr, names[:limit])) + (f" and {len(names) - limit} more" if len(names) > limit else "")
+
+
+def _kind(kind: Any) -> str:
+    if kind not in ("number", "text"):
+        raise ValueError(kind)
+    return str(kind)
+
+
+def _plain(series: Any) -> np.ndarray:
+    """A column of a DataFrame as a plain array."""
+    try:
+        array = np.asarray(series.to_numpy() if hasattr(series, "to_numpy") else series)
+    except Exception as error:  # each DataFrame library has its own for a type that NumPy does not know
+        raise UnsupportedValueError(f"Column {getattr(series, 'name', '?')!r} cannot be read: {error}.") from error
+    if array.ndim != 1:
+        raise UnsupportedValueError(f"Column {getattr(series, 'name', '?')!r} holds lists; give one value per cell.")
+    return array
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN, pandas' NA and NaT, and strings of nothing but spaces."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, str):
+        return not value.strip()
+    return isinstance(value, Real | Decimal) and math.isnan(value)
+
+
+def _fit_column(name: str, raw: np.ndarray) -> Column:
+    if raw.dtype.kind in "OUS" and any(isinstance(value, str | bytes) for value in raw):
+        counts = Counter(_text(value) for i, value in enumerate(raw) if not _missing_or_refused(name, i, value))
+        categories = tuple(sorted(counts))  # not as a NumPy array of text, which drops zero characters at the end
+        most_frequent = max(range(len(categories)), key=lambda i: counts[categories[i]], default=0)
+        return Column(name, "text", categories, float(most_frequent))
+    numbers = _numbers(name, raw)
+    known = numbers[~np.isnan(numbers)]
+    return Column(name, "number", (), float(known.mean()) if len(known) else 0.0)
+
+
+def _encode(column: Column, raw: np.ndarray) -> np.ndarray:
+    if column.kind == "number":
+        return _numbers(column.name, raw)
+    code = {category: float(i) for i, category in enumerate(column.categories)}
+    if raw.dtype.kind not in "OUS":
+        raw = raw.astype(object)
+    return np.array(
+        [
+            math.nan if _missing_or_refused(column.name, i, value) else _category_code(code, value)
+            for i, value in enumerate(raw)
+        ]
+    )
+
+
+def _encode_one(column: Column, value: Any) -> float:
+    if column.kind == "number" and isinstance(value, str) and value.strip():
+        try:
+            value = float(value)
+        except ValueError as error:
+            raise SynafaError(f"{value!r} is not a number, but {column.name!r} held numbers at fit time.") from error
+    if isinstance(value, Real) and math.isinf(value):
+        raise SynafaError(f"The value of {column.name!r} is infinite; give a finite number.")
+    return float(_encode(column, np.array([value], dtype=object))[0])
+
+
+def _category_code(code: Mapping[str, float], value: Any) -> float:
+    text = _text(value)
+    # A column of "1", "2", "other" arrives as whole numbers when a later file happens to hold no "other".
+    if text not in code and isinstance(value, Real) and math.isfinite(value) and float(value).is_integer():
+        text = str(int(float(value)))
+    return code.get(text, math.nan)
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "replace").strip() if isinstance(value, bytes) else str(value).strip()
+
+
+def _numbers(name: str, raw: np.ndarray) -> np.ndarray:
+    """A number column as float64, NaN for empty cells; text and infinities are refused by row."""
+    kind = raw.dtype.kind
+    if kind in "mM":
+        raise UnsupportedValueError(f"Column {name!r} holds dates or times; turn it into a number (days, hours) first.")
+    if kind in "buif":
+        values = raw.astype(np.float64)
+    else:
+        values = np.array([_number(name, i, value) for i, value in enumerate(raw)], dtype=np.float64)
+    if np.isinf(values).any():
+        row = int(np.flatnonzero(np.isinf(values))[0])
+        raise SynafaError(
+            f"Column {name!r} holds infinity in row {row + 1}; leave the cell empty or give a finite number."
+        )
+    return values
+
+
+def _number(name: str, row: int, value: Any) -> float:
+    if _missing_or_refused(name, row, value):
+        return math.nan
+    try:
+        return float(value)
+    except ValueError as error:
+        raise SynafaError(
+            f"Column {name!r} held numbers at fit time, but row {row + 1} holds the text {_text(value)!r}; "
+            "correct the cell or leave it empty."
+        ) from error
+
+
+def _missing_or_refused(name: str, row: int, value: Any) -> bool:
+    """Whether a cell is empty; a cell that is neither number nor text is an error."""
+    if _is_missing(value):
+        return True
+    if not isinstance(value, str | bytes | Real | Decimal | np.generic):
+        raise UnsupportedValueError(
+            f"Column {name!r} holds a {type(value).__name__} in row {row + 1}, but the "
+            "argument must be a string or a real number."
+        )
+    return False

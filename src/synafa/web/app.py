@@ -1,0 +1,202 @@
+"""A saved model's decision rule as a small local web page: what is known goes in, the next measurement comes out.
+
+`GET /` is the page, `GET /api/model` describes the features, `POST /api/next` takes `{observed, unavailable,
+remaining}` and answers with a `Recommendation`. The case stays in the browser: the server keeps and logs nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import ipaddress
+import json
+import math
+import re
+import socket
+import threading
+import webbrowser
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from synafa.errors import MissingExtraError, SynafaError
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from synafa.policy.rule import DecisionRule
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
+MAX_BODY = 1_000_000  # bytes; a case of thousands of features fits
+_FIELDS = ("observed", "unavailable", "remaining")
+
+
+def create_app(rule: DecisionRule, hosts: Sequence[str] = LOOPBACK) -> Starlette:
+    """The application around a rule; a request is answered only under one of the names in `hosts` (`"*"`: any).
+
+    Names are checked because a foreign web page could otherwise reach a local server by pointing its own name here.
+    """
+    try:
+        from starlette.applications import Starlette
+        from starlette.exceptions import HTTPException
+        from starlette.middleware import Middleware
+        from starlette.middleware.trustedhost import TrustedHostMiddleware
+        from starlette.responses import HTMLResponse
+        from starlette.routing import Route
+    except ImportError as error:
+        raise MissingExtraError("starlette", "web") from error
+    html = resources.files("synafa.web").joinpath("page.html").read_text(encoding="utf-8")
+    headers = {"Content-Security-Policy": _content_policy(html), "Cache-Control": "no-store"}
+    model = model_dict(rule)
+
+    async def page(request: Request) -> Response:
+        return HTMLResponse(html, headers=headers)
+
+    async def describe(request: Request) -> Response:
+        return _json(model)
+
+    async def recommend(request: Request) -> Response:
+        case = read_case(await _body(request))
+        return _json(rule.next_feature(case["observed"], **_options(case)).to_dict())
+
+    async def refuse(request: Request, error: Exception) -> Response:
+        return _json({"error": str(error)}, 400)
+
+    async def miss(request: Request, error: Exception) -> Response:
+        code = error.status_code if isinstance(error, HTTPException) else 404
+        allowed = "the API is GET /api/model and POST /api/next"
+        return _json({"error": f"{request.method} {request.url.path} is not served here; {allowed}."}, code)
+
+    return Starlette(
+        routes=[
+            Route("/", page),
+            Route("/api/model", describe),
+            Route("/api/next", recommend, methods=["POST"]),
+        ],
+        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)],
+        exception_handlers={SynafaError: refuse, HTTPException: miss},
+    )
+
+
+def model_dict(rule: DecisionRule) -> dict[str, Any]:
+    """What the page must know of a model, as JSON values; `cuts` are the values at which a number's meaning changes."""
+    features = [
+        {
+            "name": column.name,
+            "kind": column.kind,
+            "categories": list(column.categories),
+            "cuts": sorted({float(edge) for edge in rule.edges[j] if math.isfinite(edge)}),
+            "typical": column.fill if column.kind == "number" else None,
+            "cost": float(rule.costs[j]),
+            "known": bool(rule.known[j]),
+            "unavailable": bool(rule.unavailable[j]),
+        }
+        for j, column in enumerate(rule.encoder.columns_)
+    ]
+    return {
+        "target": rule.target,
+        "classes": [str(label) for label in rule.classes],
+        "budget": rule.budget,
+        "features": features,
+    }
+
+
+def read_case(body: bytes) -> dict[str, Any]:
+    """The case in a request's body, every field of the right type; anything else is one sentence."""
+    try:
+        case = json.loads(body)
+    except (ValueError, RecursionError) as error:  # UnicodeDecodeError is a ValueError
+        raise SynafaError("The request is not JSON; send an object with observed, unavailable, remaining.") from error
+    if not isinstance(case, dict):
+        raise SynafaError(f"The request must be a JSON object, got: a {type(case).__name__}.")
+    for name in case:
+        if name not in _FIELDS:
+            raise SynafaError(f"Unknown field {name!r}; the fields are: {', '.join(_FIELDS)}.")
+    observed, unavailable, remaining = case.get("observed"), case.get("unavailable"), case.get("remaining")
+    observed = {} if observed is None else observed
+    unavailable = [] if unavailable is None else unavailable
+    if not isinstance(observed, dict):
+        raise SynafaError("observed must be an object from feature names to values.")
+    for name, value in observed.items():
+        if not isinstance(value, str | int | float) or (not isinstance(value, str) and _number(value) is None):
+            raise SynafaError(f"The value of {name!r} must be a number or a string.")
+    if not isinstance(unavailable, list) or not all(isinstance(name, str) for name in unavailable):
+        raise SynafaError("unavailable must be a list of feature names.")
+    if remaining is not None and (isinstance(remaining, bool) or _number(remaining) is None):
+        raise SynafaError(f"remaining must be a number of at least 0, got: {str(remaining)[:40]!r}.")
+    return {"observed": observed, "unavailable": unavailable, "remaining": _number(remaining)}
+
+
+def serve(app: Starlette, listener: socket.socket, *, open_page: bool = False) -> None:
+    """Answer on a listening socket until interrupted."""
+    try:
+        import uvicorn
+    except ImportError as error:
+        raise MissingExtraError("uvicorn", "web") from error
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, loop="asyncio", http="h11", ws="none", lifespan="off"
+    )
+    if open_page:  # in a thread of its own: a browser in the terminal would otherwise wait for us and we for it
+        threading.Thread(target=webbrowser.open, args=(address(listener),), daemon=True).start()
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens on the host and port; 0 takes any free port."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except (OSError, OverflowError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise SynafaError(f"Cannot listen on {host} port {port}: {reason}; choose another --host or --port.") from error
+
+
+def address(listener: socket.socket) -> str:
+    """Where a browser finds a listening socket."""
+    host, port = listener.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+
+
+def is_loopback(listener: socket.socket) -> bool:
+    """Whether only this machine can reach a listening socket."""
+    return ipaddress.ip_address(listener.getsockname()[0]).is_loopback
+
+
+def _options(case: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: case[name] for name in ("unavailable", "remaining")}
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return float(value) if isinstance(value, int | float) else None
+    except OverflowError:  # an integer of hundreds of digits
+        return None
+
+
+async def _body(request: Request) -> bytes:
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > MAX_BODY:
+            raise SynafaError(f"The request is longer than {MAX_BODY:,} bytes; send one case.")
+    return body
+
+
+def _json(value: dict[str, Any], status: int = 200) -> Response:
+    from starlette.responses import Response
+
+    finite = {key: None if isinstance(item, float) and not math.isfinite(item) else item for key, item in value.items()}
+    text = json.dumps(finite, ensure_ascii=False, allow_nan=False)
+    headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+    # A lone surrogate in a name has no UTF-8 form.
+    return Response(text.encode("utf-8", "replace"), status, headers, media_type="application/json")
+
+
+def _content_policy(html: str) -> str:
+    """Only the page's own script runs, and it talks to this server alone."""
+    scripts = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
+    hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in scripts)
+    own = "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    return f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {hashes}; {own}"

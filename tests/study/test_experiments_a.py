@@ -1,0 +1,265 @@
+"""The shared units and the experiments on the benchmark and the sweeps: what needs no training must be exact."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from synafa.datasets import load
+from synafa.stats import paired_bootstrap
+from synafa.study import Settings, shared
+from synafa.study.engine.execute import plain
+from synafa.study.engine.results import Results
+from synafa.study.engine.store import UnitResult
+from synafa.study.engine.unit import with_needs
+from synafa.study.evidence.tables import ReportTable
+from synafa.study.evidence.verdict import Verdict
+from synafa.study.experiments import alpha_sweep, benchmark, feasibility, fixed_v, pair_branch, sweeps
+from synafa.study.experiments.contract import load_experiments
+
+STANDARD, QUICK = Settings("standard"), Settings("quick")
+
+
+def finished(unit, rows=(), arrays=None):
+    """A unit's result that was never written to a file."""
+    stored = {"rows": [{name: plain(value) for name, value in row.items()} for row in rows]}
+    result = UnitResult(unit, "done", {}, "", Path("nowhere.json"), stored)
+    result.__dict__["arrays"] = dict(arrays or {})
+    return result
+
+
+def results_of(settings, *done):
+    return Results(settings, [result.unit for result in done], list(done))
+
+
+def with_correct(unit, correct):
+    """A finished policy unit with the given `correct` flags at each of its budgets."""
+    correct = np.asarray(correct, dtype=np.uint8)
+    arrays = {f"correct_{budget}": correct for budget in unit["budgets"]}
+    return finished(
+        unit, [{"budget": b, "accuracy": correct.mean(), "n": len(correct)} for b in unit["budgets"]], arrays
+    )
+
+
+def acquisitions(unit):
+    """What the unit's policy acquires, without a classifier: the deterministic half of `run_policy_unit`."""
+    dataset = shared.unit_dataset(unit)
+    done = shared.Runner(unit, dataset, None).acquired(dataset.test)
+    arrays = {f"mask_{budget:g}": np.packbits(one.mask, axis=1) for budget, one in done.items()}
+    rows = [{"budget": int(budget), "no_fallback_share": 1 - one.fallback.mean()} for budget, one in done.items()]
+    return finished(unit, rows, arrays)
+
+
+# --- shared units
+
+
+def test_equal_units_are_one_unit_however_their_numbers_are_written():
+    one = shared.policy_unit(STANDARD, "synergy-sweep", 3, "aaco", (3, 5, 8), alpha=1)
+    other = shared.policy_unit(STANDARD, "synergy-sweep", 3, "aaco", (8.0, 3.0, 5.0), alpha=1.0)
+    assert one == other
+    assert one != shared.policy_unit(STANDARD, "synergy-sweep", 3, "aaco", (3, 5), alpha=1)
+
+
+def test_a_policy_is_seeded_by_the_instance_of_a_sweep_and_by_zero_on_real_data():
+    assert shared.policy_unit(STANDARD, "fixed-v", 4, "cae", (8,), fraction=0.9).seed == 4
+    assert shared.policy_unit(STANDARD, "ckd", 0, "cae", (2,)).seed == 0
+
+
+def test_all_instances_of_a_sweep_need_the_same_classifier():
+    units = [shared.policy_unit(STANDARD, "fixed-v", i, "synafa", (8,), fraction=0.9) for i in range(5)]
+    assert len({unit.needs[0].key for unit in units}) == 1
+
+
+def test_what_is_trained_per_budget_is_one_unit_a_budget():
+    assert len(shared.policy_units(STANDARD, "ckd", 0, "cae", (2, 4, 7))) == 3
+    assert len(shared.policy_units(STANDARD, "ckd", 0, "permutation", (2, 4, 7))) == 1
+
+
+def test_experiments_share_their_units():
+    names = ("benchmark", "alpha-sweep", "fixed-v", "feasibility", "pair-branch")
+    units = {e.name: with_needs(e.units(STANDARD)) for e in load_experiments(names)}
+    before = {unit.key for name in names[:3] for unit in units[name]}
+    assert {unit["method"] for unit in units["feasibility"] if unit.key not in before} == {"synafa-masked"}
+    assert {unit["method"] for unit in units["pair-branch"] if unit.key not in before} == {"synafa-no-pairs"}
+
+
+def test_a_cut_dataset_keeps_the_first_rows_of_each_part():
+    whole = load("synergy-sweep", alpha=0.5, instance=1)
+    small = shared.cut(whole)
+    assert [len(part) for part in (small.train, small.validation, small.test)] == [360, 120, 120]
+    assert np.array_equal(small.X[small.test], whole.X[whole.test[:120]])
+    assert np.array_equal(small.y[small.train], whole.y[whole.train[:360]])
+
+
+@pytest.mark.parametrize("method", ["synafa", "synafa-uncorrected", "random", "static-single", "all-features", "aaco"])
+def test_a_policy_unit_keeps_arrays_that_agree_with_its_rows(method, tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    monkeypatch.setenv("SYNAFA_CACHE", str(tmp_path))
+    unit = shared.policy_unit(QUICK, "synergy-sweep", 1, method, (3, 8), alpha=1, validation=True)
+    done = shared.run_policy_unit(unit)
+    dataset = shared.unit_dataset(unit)
+    assert [row["budget"] for row in done["rows"]] == [3, 8]
+    for row in done["rows"]:
+        budget, arrays = row["budget"], done["arrays"]
+        known = np.unpackbits(arrays[f"mask_{budget}"], axis=1)[:, :24].astype(bool)
+        assert arrays[f"correct_{budget}"].mean() == row["accuracy"]
+        assert np.array_equal(arrays[f"predicted_{budget}"] == arrays["y"], arrays[f"correct_{budget}"].astype(bool))
+        assert np.isclose((known @ dataset.costs).mean(), row["mean_cost"])
+        assert method == "all-features" or (known @ dataset.costs <= budget).all()
+        assert len(arrays[f"validation_positive_{budget}"]) == len(arrays["validation_y"]) == 120
+        own = np.where(arrays["y"] == 1, arrays[f"positive_{budget}"], 1 - arrays[f"positive_{budget}"])
+        assert np.allclose(own, arrays[f"true_probability_{budget}"], atol=1e-6)
+
+
+def test_synafas_own_episodes_are_those_of_the_harness():
+    from synafa.evaluation import run_policy
+
+    unit = shared.policy_unit(QUICK, "synergy-sweep", 0, "synafa-masked", (3, 5, 8), alpha=0.75)
+    dataset = shared.unit_dataset(unit)
+    policy = shared.fit_synafa("synafa-masked", dataset)
+    for budget, done in shared.Runner(unit, dataset, None).acquired(dataset.test).items():
+        assert np.array_equal(done.mask, run_policy(policy, dataset, "test", budget).mask())
+
+
+# --- comparisons
+
+
+def test_a_comparison_pools_the_rows_of_all_instances():
+    rng = np.random.default_rng(0)
+    units = [
+        shared.policy_unit(STANDARD, "fixed-v", i, m, (8,), fraction=0.9) for m in ("synafa", "cae") for i in (0, 1)
+    ]
+    flags = [rng.integers(0, 2, 300) for _ in units]
+    results = results_of(STANDARD, *map(with_correct, units, flags))
+    found = shared.compare(results, "synafa", "cae", 8, (0, 1), dataset="fixed-v", fraction=0.9)
+    expected = paired_bootstrap(np.concatenate(flags[:2]), np.concatenate(flags[2:]))
+    assert (found.value, found.low, found.p) == (expected.difference, expected.low, expected.pvalue)
+
+
+def test_a_comparison_with_a_missing_unit_is_none():
+    unit = shared.policy_unit(STANDARD, "ckd", 0, "synafa", (2,))
+    results = results_of(STANDARD, with_correct(unit, [1, 0, 1]))
+    assert shared.compare(results, "synafa", "aaco", 2, dataset="ckd") is None
+    assert shared.mean_advantage(results, "synafa", 2, dataset="ckd") is None
+    assert shared.accuracy(results, "synafa", 2, dataset="ckd") == pytest.approx(2 / 3)
+
+
+def sweep_results(settings, sweep, slopes):
+    """Results in which baselines are right on half the rows and each policy is `0.1 * slope * level` better."""
+    n, done = 400, []
+    for level, position in zip(sweep.levels, sweep.positions):
+        for instance in sweep.instances:
+            for method, slope in {**dict.fromkeys(shared.THREE, 0.0), **slopes}.items():
+                right = n // 2 + round(n * (0.1 * slope * position + (0.005 * instance if slope else 0)))
+                for unit in shared.policy_units(
+                    settings, sweep.dataset, instance, method, sweep.budgets, **{sweep.parameter: level}
+                ):
+                    done.append(with_correct(unit, np.arange(n) < right))
+    return results_of(settings, *done)
+
+
+def test_an_advantage_that_grows_with_alpha_is_a_correlation_of_one_in_every_instance():
+    sweep = sweeps.alpha_sweep(STANDARD)
+    results = sweep_results(STANDARD, sweep, {"synafa": 1.0})
+    assert sweep.correlation(results, "synafa", 8).value == pytest.approx(1.0)
+    assert [one.value for one in sweep.instance_correlations(results, "synafa", 8)] == pytest.approx([1.0] * 5)
+    mean = sweep.mean(results, "synafa", 1.0, 8)
+    assert mean.value == pytest.approx(0.11)
+    assert 0.1 <= mean.low < mean.value < mean.high <= 0.12
+    assert shared.mean_advantage(results, "synafa", 8, 2, **sweep.where(1.0)) == pytest.approx(0.11)
+
+
+def test_headlines_say_what_held_and_what_did_not():
+    sweep = sweeps.alpha_sweep(STANDARD)
+    as_in_the_paper = sweep_results(STANDARD, sweep, {"synafa": 1.0, "synafa-no-pairs": -1.0, "synafa-masked": 1.0})
+    opposite = sweep_results(STANDARD, sweep, {"synafa": -1.0, "synafa-no-pairs": 1.0, "synafa-masked": -1.0})
+    for results, held in ((as_in_the_paper, True), (opposite, False)):
+        assert alpha_sweep.headline(results)[0].held is held  # grows at budget 8
+        assert alpha_sweep.headline(results)[1].held is not held  # falls at 3 and 5: the toy grows or falls everywhere
+        assert pair_branch.headline(results)[0].held is held
+        assert feasibility.headline(results)[0].held is held
+    assert "it does not reverse" in pair_branch.headline(opposite)[0].text
+
+
+@pytest.mark.parametrize("settings", [STANDARD, QUICK, Settings(datasets=())])
+def test_without_results_every_paper_value_is_not_run(settings):
+    for experiment in load_experiments(("benchmark", "alpha-sweep", "fixed-v", "feasibility", "pair-branch")):
+        results = Results(settings, experiment.units(settings), [])
+        tables = experiment.tables(results)
+        assert set(experiment.covers) <= {table.label for table in tables}
+        assert len({table.label for table in tables}) == len(tables)
+        rows = [row for table in tables if isinstance(table, ReportTable) for row in table.rows]
+        assert {row.verdict for row in rows} <= {Verdict.NOT_RUN, Verdict.NOT_COMPARABLE, None}
+        assert experiment.figures(results) == []
+        assert experiment.headline(results) == []
+
+
+# --- what needs no training, exactly
+
+
+def test_every_acquisition_rate_of_the_alpha_sweep_is_the_papers():
+    sweep = sweeps.alpha_sweep(STANDARD)
+    results = results_of(STANDARD, *map(acquisitions, sweep.units(STANDARD, ("synafa",))))
+    table = next(table for table in alpha_sweep.tables(results) if table.label == "synergy-acquisition-rates")
+    assert len(table.rows) == 45
+    assert {row.verdict for row in table.rows} == {Verdict.EXACT}
+
+
+def test_the_population_decomposition_is_the_papers():
+    units = [unit for unit in alpha_sweep.units(STANDARD) if unit.experiment == "alpha-sweep"]
+    results = results_of(STANDARD, *(finished(unit, alpha_sweep.run(unit)["rows"]) for unit in units))
+    table = next(table for table in alpha_sweep.tables(results) if table.label == "synergy-pid-decomposition")
+    assert len(table.rows) == 20
+    assert {row.verdict for row in table.rows} == {Verdict.EXACT}
+
+
+def test_the_fixed_v_calibration_is_the_papers():
+    units = [unit for unit in fixed_v.units(STANDARD) if unit.experiment == "fixed-v"]
+    results = results_of(STANDARD, *(finished(unit, fixed_v.run(unit)["rows"]) for unit in units))
+    table = next(table for table in fixed_v.tables(results) if table.label == "fixed-v-calibration")
+    realised = [row for row in table.rows if row.deterministic]
+    assert len(realised) == 10
+    assert {row.verdict for row in realised} == {Verdict.EXACT}
+    for row in table.rows:
+        assert row.here == pytest.approx(row.paper.value, abs=3.5e-3)
+
+
+def test_the_corrected_harness_changes_nine_of_the_fixed_v_runs():
+    sweep = sweeps.fixed_v_sweep(STANDARD)
+    units = sweep.units(STANDARD, ("synafa", "synafa-uncorrected"))
+    assert fixed_v.runs_changed(results_of(STANDARD, *map(acquisitions, units)), sweep) == 9
+
+
+def test_the_mask_changes_acquisitions_at_budget_8_in_six_cells_only():
+    sweep = sweeps.alpha_sweep(STANDARD)
+    units = sweep.units(STANDARD, ("synafa", "synafa-masked"))
+    done = [acquisitions(unit) for unit in units]
+    for result in done:
+        result.arrays["correct_8"] = np.ones(6000, dtype=np.uint8)
+    changed = feasibility.changes_at_8(results_of(STANDARD, *done), sweep)
+    assert [(one.alpha, one.instance) for one in changed] == [(0, 2), (0.25, 1), (0.5, 2), (0.75, 1), (0.75, 2), (1, 2)]
+    assert changed[0].share == pytest.approx(0.4867, abs=1e-4)
+
+
+@pytest.mark.data
+@pytest.mark.usefixtures("data_dir")
+def test_the_shares_that_reach_the_budget_alone_are_the_papers():
+    units = benchmark.real_units(STANDARD, ("synafa",))
+    results = results_of(STANDARD, *map(acquisitions, units))
+    table = next(table for table in benchmark.tables(results) if table.label == "appendix-harness")
+    shares = [row for row in table.rows if row.deterministic]
+    assert len(shares) == 4
+    assert {row.verdict for row in shares} == {Verdict.EXACT}
+
+
+@pytest.mark.data
+@pytest.mark.usefixtures("data_dir")
+def test_sizes_and_majority_shares_are_the_papers():
+    units = [unit for unit in benchmark.units(STANDARD) if unit.experiment == "benchmark"]
+    results = results_of(STANDARD, *(finished(unit, benchmark.run(unit)["rows"]) for unit in units))
+    table = next(table for table in benchmark.tables(results) if table.label == "dataset-overview")
+    judged = [row for row in table.rows if row.here is not None]
+    assert len(judged) == 12
+    assert {row.verdict for row in judged} == {Verdict.EXACT}
