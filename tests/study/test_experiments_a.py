@@ -9,14 +9,14 @@ import pytest
 
 from synafa.datasets import load
 from synafa.stats import paired_bootstrap
-from synafa.study import Settings, shared
+from synafa.study import Settings
 from synafa.study.engine.execute import plain
 from synafa.study.engine.results import Results
 from synafa.study.engine.store import UnitResult
 from synafa.study.engine.unit import with_needs
 from synafa.study.evidence.tables import ReportTable
 from synafa.study.evidence.verdict import Verdict
-from synafa.study.experiments import alpha_sweep, benchmark, feasibility, fixed_v, pair_branch, sweeps
+from synafa.study.experiments import alpha_sweep, benchmark, feasibility, fixed_v, pair_branch, shared, sweeps
 from synafa.study.experiments.contract import load_experiments
 
 STANDARD, QUICK = Settings("standard"), Settings("quick")

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from synafa.datasets import Dataset
-from synafa.study import Settings, seeds
+from synafa.study import Settings
+from synafa.study.experiments import seeds
 from synafa.study.experiments.local_search import Start
 from synafa.study.experiments.mnist import exact_policy
 
