@@ -1,0 +1,126 @@
+"""From grown nodes to the finished tree: plans put in order, spare features, and the numbers behind the reasons."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from synafa.plan.grow import Grower, Node
+from synafa.plan.root import swap_partners
+from synafa.plan.search import Plan, Task, best_addition, in_order
+from synafa.plan.tree import RUNNERS, Tree
+
+ORDER_ROWS = 3000
+SPARES = 6
+RUNNER_ROWS = 2000
+_ITEM = ("items", "price", "loss_after", "runner", "runner_loss")
+_INT = ("feature", "ask", "left", "right", "start", "planned", "stop")
+
+
+def finish(grower: Grower, root: Node, n_classes: int) -> Tree:
+    """Arrays of the tree, nodes in depth-first order."""
+    parts: dict[str, list[Any]] = {name: [] for name in Tree.__dataclass_fields__}
+    _add(grower, root, n_classes, parts)
+    arrays: dict[str, np.ndarray] = {}
+    for name, found in parts.items():
+        if name in _INT or name in ("items", "runner"):
+            arrays[name] = np.array(found, dtype=np.int32)
+        elif name in ("count", "class_counts"):
+            arrays[name] = np.array(found, dtype=np.int64)
+        else:
+            arrays[name] = np.array(found, dtype=bool if name == "missing_left" else np.float64)
+    for name in ("runner", "runner_loss"):
+        arrays[name] = arrays[name].reshape(-1, RUNNERS)
+    return Tree(**arrays)
+
+
+def _add(grower: Grower, node: Node, n_classes: int, parts: dict[str, list[Any]]) -> int:
+    """Append a node and all below it; returns its number."""
+    number = len(parts["feature"])
+    split = node.split
+    _add_items(grower, node, parts)
+    rows = node.rows
+    parts["feature"].append(-1 if split is None else split.feature)
+    parts["ask"].append(-1 if split is None else split.ask if split.ask >= 0 else split.feature)
+    parts["threshold"].append(np.nan if split is None else split.threshold)
+    parts["missing_left"].append(split is not None and split.missing_left)
+    parts["left"].append(-1)
+    parts["right"].append(-1)
+    parts["count"].append(len(rows))
+    parts["class_counts"].append(np.bincount(grower.task.judge.y[rows], minlength=n_classes))
+    parts["gain"].append(node.gain)
+    parts["error"].append(node.error)
+    parts["left_over"].append(node.left)
+    for side, child in zip(("left", "right"), node.children):
+        parts[side][number] = _add(grower, child, n_classes, parts)
+    return number
+
+
+def _add_items(grower: Grower, node: Node, parts: dict[str, list[Any]]) -> None:
+    task, judge, rows = grower.task, grower.task.judge, node.rows
+    some = rows if len(rows) <= ORDER_ROWS else np.concatenate([node.chosen, node.checked])[:ORDER_ROWS]
+    plan = in_order(task, node.asked, node.plan, some)
+    further = _further(task, node.asked, plan, some, grower.candidates)
+    parts["start"].append(len(parts["items"]))
+    parts["loss_before"].append(-_mean(judge.utility(node.asked, rows)))
+    spare = _worth_it(task, node.asked, plan, further, rows)
+    everything = (*plan, *spare)
+    alternatives = swap_partners(task, node.asked, plan, grower.candidates, some)
+    for k, j in enumerate(everything):
+        state = (*node.asked, *everything[:k])
+        parts["items"].append(j)
+        parts["price"].append(task.prices.now(j, state))
+        parts["loss_after"].append(-_mean(judge.utility((*state, j), rows)))
+        others, losses = _runners(task, state, j, everything[k + 1 :], alternatives, rows[:RUNNER_ROWS])
+        parts["runner"].append(others)
+        parts["runner_loss"].append(losses)
+    parts["planned"].append(len(parts["items"]) - len(spare))
+    parts["stop"].append(len(parts["items"]))
+    now, later = judge.proba((*node.asked, *plan), rows), judge.proba((*node.asked, *plan, *further), rows)
+    parts["sure"].append(float(now.max(axis=1).mean()) if len(rows) else 0.0)
+    parts["changes"].append(float((now.argmax(axis=1) != later.argmax(axis=1)).mean()) if len(rows) else 0.0)
+
+
+def _further(task: Task, asked: Plan, plan: Plan, rows: np.ndarray, candidates: np.ndarray) -> Plan:
+    """Up to six features that would be bought next if money were no limit, best first, worth it or not."""
+    found: Plan = ()
+    pool = swap_partners(task, asked, plan, candidates, rows)
+    while len(found) < SPARES:
+        options = task.options((*asked, *plan, *found), np.inf, pool)
+        if not len(options):
+            break
+        found = (*found, best_addition(task, (*asked, *plan, *found), options, rows[: task.screen_rows])[0])
+    return found
+
+
+def _worth_it(task: Task, asked: Plan, plan: Plan, further: Plan, rows: np.ndarray) -> Plan:
+    """Those at the beginning of `further` that gain more than the margin on all rows of the node."""
+    before = _mean(task.judge.utility((*asked, *plan), rows))
+    kept: Plan = ()
+    for j in further:
+        state = (*asked, *plan, *kept)
+        after = _mean(task.judge.utility((*state, j), rows))
+        if not task.spend_all and after - task.margin * task.prices.now(j, state) <= before:
+            break
+        kept, before = (*kept, j), after
+    return kept
+
+
+def _runners(
+    task: Task, state: Plan, item: int, rest: Plan, alternatives: np.ndarray, rows: np.ndarray
+) -> tuple[list[int], list[float]]:
+    """Other features for this place, by mean loss with them."""
+    pool = np.array(sorted({*rest, *alternatives.tolist()} - {item}), dtype=np.int64)
+    options = task.options(state, np.inf, pool)
+    few = rows[:500] if len(options) > RUNNERS else rows
+    means = task.judge.sweep(state, [(int(j),) for j in options], few).mean(axis=0, dtype=np.float64)
+    best = options[np.argsort(-means, kind="stable")[:RUNNERS]]
+    losses = -task.judge.sweep(state, [(int(j),) for j in best], rows).mean(axis=0, dtype=np.float64)
+    order = np.argsort(losses, kind="stable")
+    lacking = RUNNERS - len(best)
+    return [*best[order].tolist(), *[-1] * lacking], [*losses[order].tolist(), *[np.nan] * lacking]
+
+
+def _mean(utility: np.ndarray) -> float:
+    return float(utility.mean(dtype=np.float64)) if len(utility) else 0.0

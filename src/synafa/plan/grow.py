@@ -1,0 +1,194 @@
+"""Grows the tree: a node asks one feature and lets the two sides follow different plans, where that pays.
+
+A split is proposed on some rows and accepted only when other rows confirm it; the best few first questions are grown
+to the end and compared on the confirming rows; afterwards every subtree has to keep its gain there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from synafa.plan.prices import TOLERANCE
+from synafa.plan.root import Hints, swap_partners
+from synafa.plan.search import Plan, Task, best_prefix, fill, improve
+from synafa.plan.splits import LEAST_ROWS, Split, propose
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How the tree is grown.
+
+    Attributes
+    ----------
+    depth, leaves : the largest tree
+    proposals : splits whose plans are judged exactly; `refined` of them get plans of their own for each side
+    propose_errors : standard errors by which a split has to gain on the rows that propose it
+    verify_errors : ... on the rows that confirm it
+    keep_errors : standard errors on those rows by which a subtree has to beat its own fixed plan
+    first : how many first questions are grown to the end
+    """
+
+    depth: int = 8
+    leaves: int = 64
+    proposals: int = 12
+    refined: int = 3
+    propose_errors: float = 1.5
+    verify_errors: float = 0.0
+    keep_errors: float = 1.0
+    first: int = 3
+    fill_rows: int = 1500
+
+
+@dataclass(eq=False)
+class Node:
+    """A state in the tree: what was asked on the way, what is left, the plan from here, and its rows.
+
+    `chosen` are rows that propose, `checked` rows that confirm.
+    """
+
+    asked: Plan
+    left: float
+    plan: Plan
+    chosen: np.ndarray
+    checked: np.ndarray
+    split: Split | None = None
+    children: tuple[Node, ...] = field(default=())
+    gain: float = 0.0  # of the subtree over its own plan on the confirming rows, a row
+    error: float = 0.0
+
+    @property
+    def rows(self) -> np.ndarray:
+        return np.sort(np.concatenate([self.chosen, self.checked]))
+
+
+@dataclass(frozen=True, eq=False)
+class Grower:
+    """Everything that growing needs besides the node."""
+
+    task: Task
+    hints: Hints
+    values: np.ndarray
+    candidates: np.ndarray
+    growth: Growth
+
+    def grow(self, node: Node, depth: int = 0) -> Node:
+        """The node with its subtree; at the root the best of several."""
+        if depth >= self.growth.depth or len(node.chosen) < 2 * LEAST_ROWS or node.left < 0:
+            return node
+        passed = self._accepted(node, self.growth.first if depth == 0 else 1)
+        trees = []
+        for split, children in passed:
+            grown = tuple(self.grow(child, depth + 1) for child in children)
+            trees.append(replace(node, split=split, children=grown))
+        if not trees:
+            return node
+        return max(trees, key=lambda tree: float(self.net(tree, "checked").sum()))
+
+    def _accepted(self, node: Node, most: int) -> list[tuple[Split, tuple[Node, Node]]]:
+        """Up to `most` splits with different first questions that gain where they were proposed and elsewhere."""
+        growth, task = self.growth, self.task
+        splits = propose(
+            task, self.values, node.asked, node.plan, node.left, self.candidates, node.chosen, growth.proposals
+        )
+        tried = sorted(splits, key=lambda split: -float(self._difference(node, split, "chosen").sum()))
+        found: list[tuple[Split, tuple[Node, Node]]] = []
+        seen: set[int] = set()
+        for split in tried:
+            if split.feature in seen or len(seen) >= growth.refined or len(found) == most:
+                continue
+            seen.add(split.feature)
+            refined = self._refine(node, split)
+            if _z(self._difference(node, refined, "chosen")) < growth.propose_errors:
+                continue
+            gain = self._difference(node, refined, "checked")
+            if gain.sum() > 0 and _z(gain) >= growth.verify_errors:
+                found.append((refined, self.children(node, refined)))
+        return found
+
+    def children(self, node: Node, split: Split) -> tuple[Node, Node]:
+        """The two sides of a split as nodes."""
+        asked = node.asked if split.ask < 0 else (*node.asked, split.ask)
+        left = node.left if split.ask < 0 else node.left - self.task.prices.now(split.ask, node.asked)
+        chosen = split.goes_left(self.values[node.chosen, split.feature])
+        checked = split.goes_left(self.values[node.checked, split.feature])
+        return (
+            Node(asked, left, split.left_plan, node.chosen[chosen], node.checked[checked]),
+            Node(asked, left, split.right_plan, node.chosen[~chosen], node.checked[~checked]),
+        )
+
+    def net(self, node: Node, which: str) -> np.ndarray:
+        """Utility minus margin times price of every row of the node under its subtree."""
+        if node.split is None:
+            return self.flat(node, getattr(node, which))
+        rows = getattr(node, which)
+        out = np.empty(len(rows))
+        goes_left = node.split.goes_left(self.values[rows, node.split.feature])
+        for child, side in zip(node.children, (goes_left, ~goes_left)):
+            out[side] = self.net(child, which)
+        return out
+
+    def flat(self, node: Node, rows: np.ndarray) -> np.ndarray:
+        """The same when all rows follow the node's own plan."""
+        price = self.task.prices.cost((*node.asked, *node.plan))
+        return self.task.judge.utility((*node.asked, *node.plan), rows).astype(np.float64) - self.task.margin * price
+
+    def _difference(self, node: Node, split: Split, which: str) -> np.ndarray:
+        """What each row gains by the split with its two plans over the node's plan."""
+        children = self.children(node, split)
+        rows = getattr(node, which)
+        out = np.empty(len(rows))
+        goes_left = split.goes_left(self.values[rows, split.feature])
+        for child, side in zip(children, (goes_left, ~goes_left)):
+            out[side] = self.flat(child, getattr(child, which))
+        return out - self.flat(node, rows)
+
+    def _refine(self, node: Node, split: Split) -> Split:
+        """The split with each side's plan improved by swaps, or replaced by one filled for that side."""
+        plans = []
+        for child in self.children(node, split):
+            plans.append(self._side_plan(child))
+        return replace(split, left_plan=plans[0], right_plan=plans[1])
+
+    def _side_plan(self, child: Node) -> Plan:
+        task, rows = self.task, child.chosen
+        few = rows[: self.growth.fill_rows]
+        partners = swap_partners(task, child.asked, child.plan, self.candidates, few)
+        plan = improve(task, child.asked, child.plan, child.left, rows, partners, errors=1.0, rounds=2)
+        among = np.union1d(partners, np.array(plan, dtype=np.int64)).astype(np.int64)
+        filled = fill(task, child.asked, (), child.left, few, among)
+        other, _ = best_prefix(task, child.asked, filled)
+        if set(other) == set(plan) or task.prices.cost(other, child.asked) > child.left + TOLERANCE:
+            return plan
+        gain = self.flat(replace_plan(child, other), rows) - self.flat(replace_plan(child, plan), rows)
+        return other if _z(gain) > 1.0 else plan
+
+
+def replace_plan(node: Node, plan: Plan) -> Node:
+    return Node(node.asked, node.left, plan, node.chosen, node.checked)
+
+
+def prune(grower: Grower, node: Node) -> Node:
+    """The tree without subtrees whose gain over their own plan on the confirming rows is within its error."""
+    if node.split is None:
+        return node
+    kept = replace(node, children=tuple(prune(grower, child) for child in node.children))
+    gain = grower.net(kept, "checked") - grower.flat(kept, kept.checked)
+    total, error = float(gain.sum()), float(np.sqrt((gain**2).sum()))
+    if total < grower.growth.keep_errors * error or total <= 0:
+        return replace(node, split=None, children=())
+    n = max(len(gain), 1)
+    return replace(kept, gain=total / n, error=error / n)
+
+
+def leaves(node: Node) -> list[Node]:
+    """The leaves from left to right."""
+    if node.split is None:
+        return [node]
+    return [leaf for child in node.children for leaf in leaves(child)]
+
+
+def _z(gain: np.ndarray) -> float:
+    size = float(np.sqrt((gain**2).sum()))
+    return float(gain.sum()) / size if size > 0 else 0.0

@@ -1,0 +1,127 @@
+"""The best fixed panel: greedy plans from nothing, from synergistic pairs and from dear features; then swaps.
+
+Information proposes (which pairs are worth a start, which of many features are looked at), utility disposes. Whether
+the panel is worth anything is asked of rows it was not chosen on: each half of the rows judges the other's panel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from synafa.plan.prices import TOLERANCE
+from synafa.plan.search import SWAP_PARTNERS, Filled, Plan, Task, best_prefix, fill, improve, in_order
+
+SEARCH_ROWS = 5000
+CHOICE_ROWS = 6000
+PAIR_BITS = 0.001
+PAIRS = 2
+WIDE = 64  # more features than this are screened
+WIDE_KEPT = 150
+DEAR = 12
+NOISE_ERRORS = 1.5
+
+
+@dataclass(frozen=True, eq=False)
+class Hints:
+    """What the information tables say: `single` (D,) in bits, and the pairs of largest synergy, best first."""
+
+    single: np.ndarray
+    pairs: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, single: np.ndarray, pair: np.ndarray, candidates: np.ndarray, most: int = 24) -> Hints:
+        """Pairs of candidates whose joint information exceeds the sum by more than `PAIR_BITS`."""
+        first, second = np.triu_indices(len(candidates), k=1)
+        first, second = candidates[first], candidates[second]
+        synergy = pair[first, second] - single[first] - single[second]
+        order = np.argsort(-synergy, kind="stable")[:most]
+        return cls(single, tuple((int(first[i]), int(second[i])) for i in order if synergy[i] > PAIR_BITS))
+
+
+@dataclass(frozen=True)
+class Root:
+    """The chosen panel in order, what its rows gain by it on rows that did not choose it, and that gain's error."""
+
+    plan: Plan
+    gain: float
+    error: float
+    candidates: np.ndarray
+
+
+def find_root(task: Task, hints: Hints, rows: np.ndarray, seed: int) -> Root:
+    """The best fixed panel on `rows`, which are in random order; empty when the rows' halves do not confirm it."""
+    task_candidates = screen(task, hints)
+    gain, error = (np.inf, 0.0) if task.spend_all else confirm(task, hints, task_candidates, rows)
+    if not task.spend_all and gain <= NOISE_ERRORS * error:
+        return Root((), gain, error, task_candidates)
+    plan = search_root(task, hints, task_candidates, rows)
+    return Root(in_order(task, (), plan, rows[:CHOICE_ROWS]), gain, error, task_candidates)
+
+
+def screen(task: Task, hints: Hints) -> np.ndarray:
+    """The candidates; of very many those with the largest information, and the members of the first pairs."""
+    if len(task.candidates) <= WIDE:
+        return task.candidates
+    best = task.candidates[np.argsort(-hints.single[task.candidates], kind="stable")[:WIDE_KEPT]]
+    members = [j for pair in hints.pairs[:PAIRS] for j in pair]
+    return np.array(sorted({*best.tolist(), *members}), dtype=np.int64)
+
+
+def starts(task: Task, hints: Hints, candidates: np.ndarray, asked: Plan = (), left: float | None = None) -> list[Plan]:
+    """Where filling begins: nothing, the most synergistic affordable pairs, and with unequal prices each dear feature."""
+    left = task.budget if left is None else left
+    prices = task.prices
+    found: list[Plan] = [()]
+    allowed = set(task.options(asked, left, candidates).tolist())
+    for j, k in hints.pairs:
+        if len(found) <= PAIRS and {j, k} <= allowed and prices.cost((j, k), asked) <= left + TOLERANCE:
+            found.append((j, k))
+    price = prices.price[candidates]
+    if price.max(initial=0.0) > price.min(initial=np.inf) + TOLERANCE:
+        dear = [int(j) for j in candidates[price > np.median(price)] if int(j) in allowed]
+        dear.sort(key=lambda j: -hints.single[j])
+        found += [(j,) for j in dear[:DEAR]]
+    return found
+
+
+def search_root(task: Task, hints: Hints, candidates: np.ndarray, rows: np.ndarray) -> Plan:
+    """The plan worth most among the starts' fills, improved by swaps."""
+    some = rows[:SEARCH_ROWS]
+    filled = [fill(task, (), start, task.budget, some, candidates) for start in starts(task, hints, candidates)]
+    judged = rows[:CHOICE_ROWS]
+    plans = {best_prefix(task, (), _judged(task, each, judged)) for each in filled}
+    plan = max(sorted(plans, key=lambda p: p[0]), key=lambda p: p[1])[0]
+    partners = swap_partners(task, (), plan, candidates, some)
+    return improve(task, (), plan, task.budget, judged, partners)
+
+
+def swap_partners(task: Task, asked: Plan, plan: Plan, among: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The features that would gain most on top of the plan, ascending."""
+    options = task.options((*asked, *plan), np.inf, among)
+    if len(options) <= SWAP_PARTNERS:
+        return options
+    few = rows[: task.screen_rows] if len(options) > 3 * SWAP_PARTNERS else rows
+    means = task.judge.sweep((*asked, *plan), [(int(j),) for j in options], few).mean(axis=0, dtype=np.float64)
+    return np.sort(options[np.argsort(-means, kind="stable")[:SWAP_PARTNERS]])
+
+
+def confirm(task: Task, hints: Hints, candidates: np.ndarray, rows: np.ndarray) -> tuple[float, float]:
+    """The worth of buying anything at all: panels chosen on one half of the rows, judged on the other; and its error."""
+    some = rows[:CHOICE_ROWS]
+    halves = some[0::2], some[1::2]
+    gains = []
+    for chooser, judge_rows in (halves, halves[::-1]):
+        filled = [fill(task, (), s, task.budget, chooser, candidates) for s in starts(task, hints, candidates)]
+        plan = max((best_prefix(task, (), each) for each in filled), key=lambda p: p[1])[0]
+        gain = task.judge.utility(plan, judge_rows) - task.judge.utility((), judge_rows)
+        gains.append(gain.astype(np.float64) - task.margin * task.prices.cost(plan))
+    gain = np.concatenate(gains)
+    return float(gain.mean()), float(gain.std() / np.sqrt(len(gain)))
+
+
+def _judged(task: Task, filled: Filled, rows: np.ndarray) -> Filled:
+    """The same plan with its prefixes judged on other rows."""
+    means = [task.judge.utility(filled.plan[:k], rows).mean(dtype=np.float64) for k in range(len(filled.plan) + 1)]
+    return Filled(filled.plan, tuple(float(mean) for mean in means))

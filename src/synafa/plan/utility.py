@@ -1,0 +1,93 @@
+"""How well class probabilities do on rows whose class is known: one number a row, larger is better.
+
+Without error costs it is a proper loss with its sign turned, in bits:
+`0.5 * w_y * log2 p_balanced(y) + 0.5 * log2 p(y)`, each logarithm clipped at -8 nats, where p_balanced has the class
+shares divided out and w_y is the balanced class weight with mean 1. With error costs it is minus what the decision
+costs, half of it averaged over slightly different costs: a plan that brings a case nearer to the right decision then
+counts before the decision turns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+CLIP = -8.0  # nats: one row cannot count for more
+_LN2 = float(np.log(2.0))
+_JITTERS = 8
+_JITTER_SCALE = 0.5
+
+
+class Utility(Protocol):
+    """Per-row utility of probabilities (n, K) given classes (n,); `unit` is what it is measured in."""
+
+    unit: str
+
+    def __call__(self, proba: np.ndarray, y: np.ndarray) -> np.ndarray: ...
+
+
+@dataclass(frozen=True, eq=False)
+class LogUtility:
+    """Minus the log loss in bits, half with natural and half with balanced class weights.
+
+    Attributes
+    ----------
+    prior : float64 (K,), class shares of the training rows
+    class_weighted : whether the predictor was trained with balanced weights, so that its output is `p_balanced`
+    """
+
+    prior: np.ndarray
+    class_weighted: bool = False
+    unit: str = "bits"
+
+    def __call__(self, proba: np.ndarray, y: np.ndarray) -> np.ndarray:
+        at = (np.arange(len(y)), y)
+        prior = self.prior.astype(proba.dtype)
+        if self.class_weighted:
+            reweighted = proba * prior
+            natural, balanced = reweighted[at] / reweighted.sum(axis=1), proba[at]
+        else:
+            reweighted = proba / prior
+            natural, balanced = proba[at], reweighted[at] / reweighted.sum(axis=1)
+        weight = (1.0 / (len(prior) * prior))[y]
+        floor = np.exp(CLIP, dtype=proba.dtype)
+        total = weight * np.log(np.maximum(balanced, floor)) + np.log(np.maximum(natural, floor))
+        return total * proba.dtype.type(0.5 / _LN2)
+
+    @classmethod
+    def of(cls, y: np.ndarray, n_classes: int, class_weighted: bool = False) -> LogUtility:
+        """With the class shares of `y`; an absent class counts as seen once."""
+        counts = np.maximum(np.bincount(y, minlength=n_classes), 1).astype(np.float64)
+        return cls(counts / counts.sum(), class_weighted)
+
+
+@dataclass(frozen=True, eq=False)
+class MoneyUtility:
+    """Minus the cost of the decision that the probabilities suggest.
+
+    Attributes
+    ----------
+    matrix : float64 (K, K), cost of deciding the column when the row is true
+    smooth : False counts the decision alone; True half of it, and half the mean over slightly different class weights
+    """
+
+    matrix: np.ndarray
+    smooth: bool = True
+    unit: str = "money"
+
+    def __call__(self, proba: np.ndarray, y: np.ndarray) -> np.ndarray:
+        exact = self._paid(proba, y)
+        if not self.smooth:
+            return -exact
+        jitters = np.exp(np.random.default_rng(0).normal(0.0, _JITTER_SCALE, (_JITTERS, proba.shape[1])))
+        around = np.mean([self._paid(proba * jitter, y) for jitter in jitters], axis=0)
+        return -0.5 * (exact + around)
+
+    def exact(self) -> MoneyUtility:
+        """The same without smoothing."""
+        return MoneyUtility(self.matrix, False, self.unit)
+
+    def _paid(self, proba: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return self.matrix[y, (proba @ self.matrix).argmin(axis=1)]
