@@ -21,6 +21,8 @@ WIDE = 64  # more features than this are screened
 WIDE_KEPT = 150
 DEAR = 12
 NOISE_ERRORS = 1.5
+CONFIRM_ROWS = 1500  # in each half
+CONFIRM_STEPS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +52,7 @@ class Root:
     candidates: np.ndarray
 
 
-def find_root(task: Task, hints: Hints, rows: np.ndarray, seed: int) -> Root:
+def find_root(task: Task, hints: Hints, rows: np.ndarray) -> Root:
     """The best fixed panel on `rows`, which are in random order; empty when the rows' halves do not confirm it."""
     task_candidates = screen(task, hints)
     gain, error = (np.inf, 0.0) if task.spend_all else confirm(task, hints, task_candidates, rows)
@@ -109,11 +111,11 @@ def swap_partners(task: Task, asked: Plan, plan: Plan, among: np.ndarray, rows: 
 
 def confirm(task: Task, hints: Hints, candidates: np.ndarray, rows: np.ndarray) -> tuple[float, float]:
     """The worth of buying anything at all: panels chosen on one half of the rows, judged on the other; and its error."""
-    some = rows[:CHOICE_ROWS]
-    halves = some[0::2], some[1::2]
+    halves = rows[0 : 2 * CONFIRM_ROWS : 2], rows[1 : 2 * CONFIRM_ROWS : 2]
     gains = []
     for chooser, judge_rows in (halves, halves[::-1]):
-        filled = [fill(task, (), s, task.budget, chooser, candidates) for s in starts(task, hints, candidates)]
+        begin = starts(task, hints, candidates)[: PAIRS + 1]
+        filled = [fill(task, (), s, task.budget, chooser, candidates, most=CONFIRM_STEPS) for s in begin]
         plan = max((best_prefix(task, (), each) for each in filled), key=lambda p: p[1])[0]
         gain = task.judge.utility(plan, judge_rows) - task.judge.utility((), judge_rows)
         gains.append(gain.astype(np.float64) - task.margin * task.prices.cost(plan))

@@ -95,17 +95,18 @@ def fill(
     rows: np.ndarray,
     among: np.ndarray | None = None,
     patience: int = 3,
+    most: int = 1000,
 ) -> Filled:
     """Add to `start` the feature with the largest mean gain per price until nothing fits.
 
-    left : money for `start` and the rest; patience : steps without worth after which filling ends
+    left : money for `start` and the rest; patience : steps without worth after which filling ends; most : features
     """
     plan = list(start)
     left -= task.prices.cost(plan, asked)
     judge = task.judge
     means = [float(judge.utility((*asked, *plan[:k]), rows).mean(dtype=np.float64)) for k in range(len(plan) + 1)]
     idle = 0
-    while idle < patience:
+    while idle < patience and len(plan) < most:
         state = (*asked, *plan)
         options = task.options(state, left, among)
         if not len(options):
