@@ -1,0 +1,179 @@
+"""What a user hands over becomes what the search works on: encoded values, prices, copies, honest predictors, rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from synafa.errors import SynafaError
+from synafa.plan.build import deal_rows, line_between
+from synafa.plan.scorers import Parts
+from synafa.table.encoder import TableEncoder, close_names
+
+CROSS_FIT_ROWS = 12_000  # up to so many rows every row is judged by a predictor that did not see it
+FIVE_FOLD_ROWS = 3_000
+JUDGED_ROWS = 10_000  # of more rows, this many (at most 30 %) are held out and judged
+CHECKED_SHARE = 0.4  # of the judged rows confirm splits
+Progress = Callable[[float, str], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Copies:
+    """Features whose value follows from another one: `target = slope * source + intercept`, all (m,)."""
+
+    source: np.ndarray
+    target: np.ndarray
+    slope: np.ndarray
+    intercept: np.ndarray
+
+    @classmethod
+    def of(cls, values: np.ndarray, copies: np.ndarray) -> Copies:
+        """The lines between pairs of copies, bool (D, D)."""
+        source, target = np.nonzero(copies)
+        lines = [line_between(values[:, j].astype(np.float64), values[:, k]) for j, k in zip(source, target)]
+        slope, intercept = np.array(lines, dtype=np.float64).reshape(-1, 2).T
+        return cls(source.astype(np.int32), target.astype(np.int32), slope.copy(), intercept.copy())
+
+    def fill(self, values: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Values and mask with everything that follows filled in."""
+        if not len(self.source):
+            return values, mask
+        values, told = np.array(values, dtype=np.float64), mask.copy()
+        for j, k, slope, intercept in zip(self.source, self.target, self.slope, self.intercept):
+            new = mask[:, j] & ~mask[:, k]
+            values[new, k] = slope * values[new, j] + intercept
+            told[:, k] |= new
+        return values, told
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Rows that are judged, with the predictor of each part of them; and which of them propose and confirm."""
+
+    rows: np.ndarray  # positions in the training table
+    parts: Parts  # predictors with positions in `rows`
+    chosen: np.ndarray  # positions in `rows`
+    checked: np.ndarray
+
+
+def judged_rows(
+    values: np.ndarray,
+    y: np.ndarray,
+    n_classes: int,
+    categories: Sequence[int],
+    groups: np.ndarray | None,
+    predictor: Any,
+    seed: int,
+    progress: Progress | None,
+) -> Judged:
+    """Predictors that did not see the rows they judge: cross-fitted for a small table, else fitted on the rest."""
+    n = len(y)
+    if predictor is not None and hasattr(predictor, "predict_proba"):  # fitted elsewhere, on other rows
+        everyone = np.arange(n)
+        return Judged(everyone, ((predictor, everyone),), *deal_rows(y, groups, CHECKED_SHARE, seed))
+    fit = predictor_factory(predictor)
+    if n <= CROSS_FIT_ROWS:
+        folds = min(5 if n <= FIVE_FOLD_ROWS else 2, n)
+        parts = _cross_fitted(values, y, n_classes, categories, groups, fit, folds, seed, progress)
+        return Judged(np.arange(n), parts, *deal_rows(y, groups, CHECKED_SHARE, seed))
+    share = min(0.3, JUDGED_ROWS / n)
+    rest, held = deal_rows(y, groups, share, seed + 1)
+    held = np.sort(held)
+    fitted = fit(values[rest], y[rest], n_classes, categories=categories, seed=seed, progress=progress)
+    inner = None if groups is None else groups[held]
+    return Judged(held, ((fitted, np.arange(len(held))),), *deal_rows(y[held], inner, CHECKED_SHARE, seed))
+
+
+def predictor_factory(predictor: Any) -> Callable[..., Any]:
+    """The function that fits a predictor: the package's own, or the user's."""
+    if predictor is not None:
+        if not callable(predictor):
+            raise SynafaError(
+                "predictor must be None, a fitted object with predict_proba(values, mask), or a function "
+                f"(values, y, n_classes, categories=, seed=, progress=) that fits one, got: {type(predictor).__name__}."
+            )
+        return predictor  # type: ignore[no-any-return]
+    from synafa.predictor import fit_predictor
+
+    return fit_predictor
+
+
+def _cross_fitted(
+    values: np.ndarray,
+    y: np.ndarray,
+    n_classes: int,
+    categories: Sequence[int],
+    groups: np.ndarray | None,
+    fit: Callable[..., Any],
+    folds: int,
+    seed: int,
+    progress: Progress | None,
+) -> Parts:
+    from synafa.predictor.folds import deal_folds
+
+    fold = deal_folds(y, folds, np.random.default_rng([seed, 13]), groups)
+    parts = []
+    for f in range(folds):
+        rest, held = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
+        if not len(held):
+            continue
+        if progress is not None:
+            progress(f / folds, f"predictor {f + 1} of {folds}")
+        parts.append((fit(values[rest], y[rest], n_classes, categories=categories, seed=seed, progress=None), held))
+    return parts
+
+
+def encode_case(encoder: TableEncoder, observed: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
+    """Values (D,) and mask (D,) of named values; None or NaN stands for a measurement without a result."""
+    names = encoder.feature_names_
+    values, mask = np.full(len(names), np.nan), np.zeros(len(names), bool)
+    for name, value in (observed or {}).items():
+        if name not in names:
+            raise SynafaError(f"Unknown feature {name!r}{close_names(str(name), names)}.")
+        j = names.index(name)
+        mask[j] = True
+        if value is None or (isinstance(value, float) and np.isnan(value)):
+            continue
+        values[j] = encoder.encode_value(name, value)
+        if np.isnan(values[j]):
+            known = encoder.categories_.get(name, ())
+            listed = f"; the values are: {', '.join(known[:12])}" if known else ""
+            raise SynafaError(f"{value!r} is not a value of {name!r} seen in training{listed}.")
+    return values, mask
+
+
+def candidates_of(reveals: np.ndarray, known: np.ndarray, unavailable: np.ndarray) -> np.ndarray:
+    """Features that may be asked for: one for each panel, none that is known or not to be had, ascending."""
+    found: list[int] = []
+    covered = np.zeros(len(known), bool)
+    for j in np.flatnonzero(~known & ~unavailable):
+        if not covered[j]:
+            found.append(int(j))
+            if reveals[j].sum() > 1:
+                covered |= reveals[j]
+    return np.array(found, dtype=np.int64)
+
+
+def side_words(encoder: TableEncoder, feature: int, threshold: float, below: bool) -> str:
+    """One side of a split in words, e.g. `age <= 54`, or `sex = f` for text."""
+    column = encoder.columns_[feature]
+    if column.categories:
+        inside = [c for i, c in enumerate(column.categories) if (i <= threshold) == below]
+        shown = " or ".join(inside) if len(inside) <= 3 else ", ".join(inside)
+        return f"{column.name} = {shown}" if len(inside) <= 3 else f"{column.name} in {shown}"
+    return f"{column.name} {'<=' if below else '>'} {threshold:.6g}"
+
+
+def names_to_mask(names: Iterable[str], known: tuple[str, ...]) -> np.ndarray:
+    """bool (D,), True at the named features."""
+    if isinstance(names, str):
+        raise SynafaError(f"Feature names must be a list, got the single string {names!r}.")
+    mask = np.zeros(len(known), bool)
+    for name in names:
+        if name not in known:
+            raise SynafaError(f"Unknown feature {name!r}{close_names(str(name), known)}.")
+        mask[known.index(name)] = True
+    return mask

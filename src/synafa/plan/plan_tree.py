@@ -1,0 +1,466 @@
+"""PlanTree: complete plans of measurements in a tree, as a scikit-learn estimator.
+
+`fit` finds the best fixed panel and then questions whose answers change the plan, each judged by predictors on rows
+they did not see; `acquire`, `propose` and `next_feature` follow the tree under a hard budget.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from synafa.errors import SynafaError
+from synafa.information.counts import check_labels
+from synafa.plan.build import Built, Rows, Settings, build, linear_copies
+from synafa.plan.curve import BudgetPoint, budget_curve
+from synafa.plan.decide import REASONS, Rule
+from synafa.plan.grow import Growth
+from synafa.plan.inputs import (
+    Copies,
+    Judged,
+    candidates_of,
+    encode_case,
+    judged_rows,
+    names_to_mask,
+    predictor_factory,
+    side_words,
+)
+from synafa.plan.judge import Judge
+from synafa.plan.prices import Prices
+from synafa.plan.reasons import Explainer, Overlap, PlanRecommendation
+from synafa.plan.root import Hints, Root
+from synafa.plan.scorers import make_scorer
+from synafa.plan.tree import Tree
+from synafa.plan.utility import LogUtility, MoneyUtility, Utility
+from synafa.policy.run import Run
+from synafa.policy.synafa import _check_targets, _is_numeric, _row_mask
+from synafa.table.encoder import Column, TableEncoder
+
+if TYPE_CHECKING:
+    from synafa.graph.build import DecisionGraph
+
+Names = Iterable[str]
+
+
+class PlanTree(BaseEstimator):
+    """Which feature next, from complete plans judged on rows they were not learnt from.
+
+    Parameters
+    ----------
+    budget : float or None, default=10
+        Hard limit on what a row's measurements cost; None for no limit.
+    costs : None, array of D costs or mapping by name, default=None
+        What measuring costs; features left out of a mapping cost 1.
+    prices : PriceList, path of its CSV or None, default=None
+        Prices with panels and groups, in place of `costs`.
+    error_costs : ErrorCosts, mapping, array or None, default=None
+        What wrong decisions cost, in the money of the prices; then a plan goes on while that is worth its price.
+    predictor : None, fitted object or function, default=None
+        None: the package's own. A fitted object with `predict_proba(values, mask)` must not have seen the rows that
+        `fit` gets. A function `(values, y, n_classes, *, categories, seed, progress)` fits one.
+    margin : float, default=0.0005
+        Without error costs: the loss in bits that a measurement of average price has to take off.
+    adaptive : bool, default=True
+        False keeps the best fixed panel.
+    spend_all : bool, default=False
+        Go on until the budget is spent, whatever it brings.
+    n_jobs : int or None, default=None
+        Threads of `fit`; None for as many as Numba uses. Results do not depend on it.
+    random_state : int, default=0
+
+    Attributes
+    ----------
+    tree_ : Tree, `tree_.is_panel` says whether everybody follows one plan
+    classes_ : the class labels
+    predictor_ : class probabilities from what is known, fitted on all rows
+    budget_curve_ : list of BudgetPoint, what smaller budgets bring on the rows that confirmed the tree
+    judge_, judged_rows_ : what judged the plans, and the training rows it judged; not stored
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(600, 4))
+    >>> y = (X[:, 1] + 0.3 * rng.normal(size=600) > 0).astype(int)
+    >>> policy = PlanTree(budget=2).fit(X, y)
+    >>> policy.acquire(X[:2]).order[:, 0].tolist(), policy.next_feature().feature
+    ([1, 1], 'x1')
+    """
+
+    classes_: np.ndarray
+    rule_: Rule
+    tree_: Tree
+    reason_names = REASONS
+    uses_remaining = True
+    name = "plan-tree"
+
+    def __init__(
+        self,
+        budget: float | None = 10,
+        costs: Any = None,
+        prices: Any = None,
+        error_costs: Any = None,
+        predictor: Any = None,
+        margin: float = 0.0005,
+        adaptive: bool = True,
+        spend_all: bool = False,
+        n_jobs: int | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.budget = budget
+        self.costs = costs
+        self.prices = prices
+        self.error_costs = error_costs
+        self.predictor = predictor
+        self.margin = margin
+        self.adaptive = adaptive
+        self.spend_all = spend_all
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        known: Names = (),
+        unavailable: Names = (),
+        target: str = "",
+        groups: Any = None,
+        progress: Any = None,
+    ) -> PlanTree:
+        """Learn predictor and tree from training rows.
+
+        Parameters
+        ----------
+        X : DataFrame or array (n, D), empty cells allowed
+        y : classes (n,)
+        known : names of features that are there from the start and cost nothing (age, sex)
+        unavailable : names of features that are never to be acquired
+        target : what the class is called, for the reasons in plain words
+        groups : (n,), rows of one group (one patient) are judged by predictors that saw none of them
+        progress : called as `progress(share, text)`
+
+        Returns
+        -------
+        PlanTree
+
+        Raises
+        ------
+        SynafaError
+            When a setting or the table cannot be used.
+        """
+        encoder, values = self._encode_training(X, y)
+        labels = check_labels(y, len(values))
+        _check_targets(labels)
+        self.classes_, classes = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise SynafaError(f"All rows are of one class ({str(self.classes_[0])!r}); there is nothing to tell apart.")
+        self._prepare(encoder, known, unavailable, target)
+        say = progress or (lambda share, text: None)
+        groups = None if groups is None else np.asarray(groups)
+        categories = [len(column.categories) for column in encoder.columns_]
+        seed = int(self.random_state)
+        copies = linear_copies(values, seed=seed)
+        self.copies_ = Copies.of(values, copies)
+        judged = judged_rows(
+            values, classes, len(self.classes_), categories, groups, self.predictor, seed,
+            lambda share, text: say(0.5 * share, text),
+        )  # fmt: skip
+        self._build(values, classes, judged, copies, False, True, lambda share, text: say(0.5 + 0.3 * share, text))
+        if self.predictor is not None and hasattr(self.predictor, "predict_proba"):
+            self.predictor_ = self.predictor
+        else:
+            say(0.8, "fitting the predictor on all rows")
+            fit = predictor_factory(self.predictor)
+            self.predictor_ = fit(
+                values, classes, len(self.classes_), categories=categories, seed=seed,
+                progress=lambda share, text: say(0.8 + 0.2 * share, text),
+            )  # fmt: skip
+        say(1.0, "done")
+        return self
+
+    def fit_arrays(
+        self,
+        values_train: np.ndarray,
+        y_train: np.ndarray,
+        values_validation: np.ndarray,
+        y_validation: np.ndarray,
+        predictor: Any,
+        *,
+        n_classes: int | None = None,
+        names: Names | None = None,
+        class_weighted: bool = False,
+        panels: Iterable[Iterable[int]] = (),
+        progress: Any = None,
+    ) -> PlanTree:
+        """Learn the tree for a given predictor, which saw the training rows; the validation rows confirm splits.
+
+        Parameters
+        ----------
+        values_train, y_train, values_validation, y_validation : number arrays, classes 0..K-1
+        predictor : object with `predict_proba(values, mask)`; the additive interface or the shared network is faster
+        n_classes, names : default from the data
+        class_weighted : whether the predictor was trained with balanced class weights
+        panels : features that are revealed together, at the price of the one asked for
+        """
+        values = np.concatenate([values_train, values_validation]).astype(np.float64)
+        classes = np.concatenate([y_train, y_validation]).astype(np.int64)
+        k = int(classes.max()) + 1 if n_classes is None else int(n_classes)
+        names = tuple(f"x{j}" for j in range(values.shape[1])) if names is None else tuple(names)
+        encoder = TableEncoder()
+        means = np.nan_to_num(np.nanmean(values_train, axis=0))
+        encoder.columns_ = tuple(Column(str(name), "number", (), float(mean)) for name, mean in zip(names, means))
+        self.classes_ = np.arange(k)
+        self.n_features_in_ = values.shape[1]
+        self._prepare(encoder, (), (), "")
+        for panel in panels:
+            members = list(panel)
+            self.prices_.reveals[np.ix_(members, members)] = True
+        copies = linear_copies(values[: len(y_train)], seed=int(self.random_state))
+        self.copies_ = Copies.of(values, np.zeros_like(copies))
+        rng = np.random.default_rng([int(self.random_state), 14])
+        everyone = np.arange(len(values))
+        chosen, checked = rng.permutation(len(y_train)), len(y_train) + rng.permutation(len(y_validation))
+        judged = Judged(everyone, ((predictor, everyone),), chosen, checked)
+        self._build(values, classes, judged, copies, class_weighted, False, progress)
+        self.predictor_ = predictor
+        return self
+
+    def _prepare(self, encoder: TableEncoder, known: Names, unavailable: Names, target: str) -> None:
+        """Settings that are checked before anything is learnt."""
+        from synafa.money import ErrorCosts, PriceList
+
+        names = encoder.feature_names_
+        if self.budget is not None and not (np.isfinite(float(self.budget)) and float(self.budget) >= 0):
+            raise SynafaError(f"budget must be a finite number of at least 0, or None, got: {self.budget!r}.")
+        if not (np.isfinite(self.margin) and self.margin >= 0):
+            raise SynafaError(f"margin must be a finite number of at least 0, got: {self.margin!r}.")
+        self.encoder_, self.target_ = encoder, target or "the class"
+        self.known_ = names_to_mask(known, names)
+        self.unavailable_ = names_to_mask(unavailable, names) & ~self.known_
+        spec = self.costs if self.prices is None else self.prices
+        self.prices_ = Prices.of(PriceList.resolve(spec, names)).free(self.known_)
+        self.error_costs_ = ErrorCosts.resolve(self.error_costs, self.classes_.tolist())
+        self.budget_ = np.inf if self.budget is None else float(self.budget)
+
+    def _build(
+        self,
+        values: np.ndarray,
+        classes: np.ndarray,
+        judged: Judged,
+        copies: np.ndarray,
+        class_weighted: bool,
+        fills: bool,
+        progress: Any,
+    ) -> None:
+        from synafa.information.tables import InformationTables
+
+        seed, k = int(self.random_state), len(self.classes_)
+        self.prices_ = self.prices_.with_copies(copies, fills)
+        candidates = candidates_of(self.prices_.reveals, self.known_, self.unavailable_)
+        proposing = np.sort(judged.rows[judged.chosen])
+        tables = InformationTables.from_values(values[proposing], classes[proposing])
+        self.overlap_ = Overlap(tables.single, tables.pair)
+        rows_values, rows_y = values[judged.rows], classes[judged.rows]
+        utility: Utility
+        if self.error_costs_ is None:
+            utility = LogUtility.of(rows_y, k, class_weighted)
+            self.margin_ = float(self.margin) / self.prices_.typical
+        else:
+            utility = MoneyUtility(self.error_costs_.matrix)
+            self.margin_ = 1.0
+        self.judge_ = Judge(
+            make_scorer(judged.parts, rows_values, k), rows_y, utility, self.prices_,
+            np.flatnonzero(self.known_).tolist(), self._threads(),
+        )  # fmt: skip
+        self.judged_rows_, self.judged_values_ = judged.rows, rows_values
+        together = np.concatenate([judged.chosen, judged.checked])
+        root_rows = np.random.default_rng([seed, 15]).permutation(together) if fills else judged.chosen
+        settings = Settings(
+            self.budget_, 0.0 if self.spend_all else self.margin_, self.spend_all, Growth(), self.adaptive
+        )
+        built: Built = build(
+            self.judge_, rows_values, self.prices_, Hints.of(tables.single, tables.pair, candidates), candidates,
+            Rows(root_rows, judged.chosen, judged.checked), settings, progress,
+        )  # fmt: skip
+        self.tree_, self.root_ = built.tree, built.root
+        self.rule_ = Rule(self.tree_, self.prices_, self.known_, self.unavailable_)
+        self.checked_rows_ = judged.checked
+        self._curve: list[BudgetPoint] | None = None
+
+    @property
+    def budget_curve_(self) -> list[BudgetPoint]:
+        """What smaller budgets bring on the rows that confirmed the tree: loss, AUROC, money spent; made on demand."""
+        check_is_fitted(self, "rule_")
+        if self._curve is None:
+            self._curve = budget_curve(self.rule_, self.judge_, self.judged_values_, self.checked_rows_, self.budget_)
+        return self._curve
+
+    def acquire(
+        self,
+        X: Any,
+        *,
+        known: Names | np.ndarray = (),
+        unavailable: Names | np.ndarray = (),
+        budget: float | None = None,
+    ) -> Run:
+        """Run every row's episode to its end.
+
+        known, unavailable : names, or bool (n, D), added to what `fit` was told
+        budget : in place of the one given at construction
+        """
+        from synafa.plan.decide_kernels import acquire
+
+        values = self.encode(X)
+        n, names = len(values), self.encoder_.feature_names_
+        limit = self.budget_ if budget is None else float(budget)
+        if not limit >= 0:
+            raise SynafaError(f"budget must be a number of at least 0, got: {budget!r}.")
+        seen = np.ascontiguousarray(_row_mask(known, names, n) | self.known_)
+        blocked = np.ascontiguousarray(_row_mask(unavailable, names, n) | self.unavailable_) & ~seen
+        reveals = self.prices_.reveals
+        order, reasons, mask, cost = acquire(
+            values, seen, blocked, limit, *self.rule_.arrays, reveals, bool((reveals.sum(axis=1) == 1).all()),
+            self._most_steps(),
+        )  # fmt: skip
+        used = int((order >= 0).any(axis=0).sum())
+        return Run(order[:, :used].copy(), reasons[:, :used].copy(), mask, cost, names, REASONS)
+
+    def propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> np.ndarray:
+        """The next feature of every row in its own state, -1 for stop: the policy's side of the evaluation harness."""
+        return self.propose_with_reason(values, mask, remaining)[0]
+
+    def propose_with_reason(
+        self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """As `propose`, with the reason of each decision as an index into `reason_names`."""
+        from synafa.plan.decide_kernels import propose
+
+        mask = np.ascontiguousarray(mask, dtype=bool)
+        blocked = np.broadcast_to(self.unavailable_, mask.shape)
+        remaining = np.ascontiguousarray(remaining, dtype=np.float64)
+        return propose(np.ascontiguousarray(values), mask, blocked, remaining, *self.rule_.arrays)
+
+    def next_feature(
+        self,
+        observed: Mapping[str, Any] | None = None,
+        *,
+        remaining: float | None = None,
+        unavailable: Names = (),
+    ) -> PlanRecommendation:
+        """What to measure next for one case, and why, given named values.
+
+        A value of None says that the measurement was asked for and paid and gave no result.
+        """
+        check_is_fitted(self, "rule_")
+        values, mask = encode_case(self.encoder_, observed)
+        if remaining is None:
+            remaining = max(self.budget_ - self.rule_.spent(mask), 0.0)
+        elif not remaining >= 0:
+            raise SynafaError(f"remaining must be a number of at least 0, got: {remaining!r}.")
+        blocked = names_to_mask(unavailable, self.encoder_.feature_names_)
+        choice = self.rule_.decide(values, mask, float(remaining), blocked)
+        probabilities: dict[Any, float] = {}
+        if getattr(self, "predictor_", None) is not None:
+            row = self.predict_proba(values[None], mask[None])[0]
+            probabilities = {label: float(p) for label, p in zip(self.classes_.tolist(), row)}
+        return self._explainer().explain(choice, mask, float(remaining), blocked, probabilities)
+
+    def predict_proba(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """Class probabilities from encoded values (n, D) and what of them is known (n, D)."""
+        check_is_fitted(self, "rule_")
+        if getattr(self, "predictor_", None) is None:
+            raise SynafaError("This model was saved without its predictor; fit it again to predict.")
+        return self.predictor_.predict_proba(*self.copies_.fill(np.asarray(values), np.asarray(mask, dtype=bool)))
+
+    def decision_graph(self, max_depth: int = 12, min_share: float = 0.0) -> DecisionGraph:
+        """The tree as a graph of questions and plans, counted on the judged rows; see DecisionGraph."""
+        from synafa.plan.graph import tree_graph
+
+        check_is_fitted(self, "rule_")
+        words = lambda feature, threshold, below: side_words(self.encoder_, feature, threshold, below)  # noqa: E731
+        names = self.encoder_.feature_names_
+        return tree_graph(self.tree_, names, tuple(self.classes_.tolist()), words, max_depth)
+
+    def encode(self, X: Any) -> np.ndarray:
+        """New rows as numbers (n, D), NaN where a cell is empty."""
+        check_is_fitted(self, "rule_")
+        if _is_numeric(X) and not hasattr(self, "feature_names_in_"):
+            return validate_data(self, X, reset=False, dtype=[np.float64], ensure_all_finite="allow-nan", order="C")
+        return self.encoder_.transform(X)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted policy and its predictor to one file; it holds no training rows."""
+        from synafa.model.storage import write_file
+
+        arrays, meta = self.to_arrays()
+        write_file(path, "plan-tree", arrays, meta)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> PlanTree:
+        """Read what `save` wrote."""
+        from synafa.model.storage import read_file
+
+        return cls.from_arrays(*read_file(path, "plan-tree"))
+
+    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Arrays and JSON values of the fitted policy; no training rows are among them."""
+        from synafa.plan.store import to_arrays
+
+        check_is_fitted(self, "rule_")
+        return to_arrays(self)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> PlanTree:
+        """The policy that `to_arrays` described."""
+        from synafa.plan.store import restore
+
+        return restore(cls, arrays, meta)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        return tags
+
+    def _explainer(self) -> Explainer:
+        unit = "bits" if self.error_costs_ is None else "money"
+        names = self.encoder_.feature_names_
+        return Explainer(self.rule_, names, self.overlap_, self.margin_, unit, self.target_)
+
+    def _most_steps(self) -> int:
+        tree = self.tree_
+        longest = int((tree.stop - tree.start).max()) + int(self.known_.sum()) + 64
+        return min(len(self.known_), longest)
+
+    def _threads(self) -> int:
+        if self.n_jobs is not None:
+            return max(1, int(self.n_jobs))
+        import numba
+
+        return int(numba.get_num_threads())
+
+    def _encode_training(self, X: Any, y: Any) -> tuple[TableEncoder, np.ndarray]:
+        """The table's encoder and its values; plain number arrays are taken as they are."""
+        if y is None:
+            raise SynafaError("PlanTree requires y to be passed, but the target y is None.")
+        if _is_numeric(X):
+            X, _ = validate_data(self, X, y, dtype=[np.float64], ensure_all_finite="allow-nan", order="C")
+            empty = np.isnan(X).all(axis=0)
+            fill = np.where(empty, 0.0, np.nanmean(np.where(empty, 0.0, X), axis=0))
+            encoder = TableEncoder()
+            encoder.columns_ = tuple(Column(f"x{j}", "number", (), float(mean)) for j, mean in enumerate(fill))
+            return encoder, X
+        encoder = TableEncoder().fit(X)
+        validate_data(self, X, skip_check_array=True)  # notes names and width
+        return encoder, encoder.transform(X)
+
+
+__all__ = ["PlanTree", "Root"]
