@@ -31,8 +31,8 @@ def budget_curve(rule: Rule, judge: Judge, values: np.ndarray, rows: np.ndarray,
     whole = float(rule.prices.price.sum())
     most = min(budget, whole)
     costs = np.cumsum(np.sort(rule.prices.price[rule.prices.price > 0]))
-    levels = np.unique(np.concatenate([[0.0], costs[costs < most], [most]])) if len(costs) <= POINTS else None
-    if levels is None or len(levels) > POINTS:
+    levels = np.unique(np.concatenate([[0.0], costs[costs < most], [most]]))
+    if len(levels) > POINTS:
         levels = np.linspace(0.0, most, POINTS)
     n, d = len(rows), values.shape[1]
     known = np.broadcast_to(rule.known, (n, d)).copy()

@@ -13,6 +13,7 @@ from synafa.plan.tree import RUNNERS, Tree
 
 ORDER_ROWS = 3000
 SPARES = 6
+SPARE_ERRORS = 1.0  # standard errors by which a spare feature has to gain
 RUNNER_ROWS = 2000
 _ITEM = ("items", "price", "loss_after", "runner", "runner_loss")
 _INT = ("feature", "ask", "left", "right", "start", "planned", "stop")
@@ -95,15 +96,17 @@ def _further(task: Task, asked: Plan, plan: Plan, rows: np.ndarray, candidates: 
 
 
 def _worth_it(task: Task, asked: Plan, plan: Plan, further: Plan, rows: np.ndarray) -> Plan:
-    """Those at the beginning of `further` that gain more than the margin on all rows of the node."""
-    before = _mean(task.judge.utility((*asked, *plan), rows))
+    """Those at the beginning of `further` that gain more than margin and error on all rows of the node."""
+    if not (plan or asked) or not len(rows):  # nothing was worth buying at all
+        return ()
     kept: Plan = ()
     for j in further:
         state = (*asked, *plan, *kept)
-        after = _mean(task.judge.utility((*state, j), rows))
-        if not task.spend_all and after - task.margin * task.prices.now(j, state) <= before:
+        gain = task.judge.utility((*state, j), rows).astype(np.float64) - task.judge.utility(state, rows)
+        error = gain.std() / np.sqrt(len(rows))
+        if not task.spend_all and gain.mean() <= task.margin * task.prices.now(j, state) + SPARE_ERRORS * error:
             break
-        kept, before = (*kept, j), after
+        kept = (*kept, j)
     return kept
 
 
