@@ -12,9 +12,10 @@ from synafa.plan.search import Plan, Task, best_addition, in_order
 from synafa.plan.tree import RUNNERS, Tree
 
 ORDER_ROWS = 3000
-SPARES = 6
+FURTHER_ROWS = 500
+SPARES = 4
 SPARE_ERRORS = 1.0  # standard errors by which a spare feature has to gain
-RUNNER_ROWS = 2000
+RUNNER_ROWS = 500
 _ITEM = ("items", "price", "loss_after", "runner", "runner_loss")
 _INT = ("feature", "ask", "left", "right", "start", "planned", "stop")
 
@@ -62,18 +63,22 @@ def _add_items(grower: Grower, node: Node, parts: dict[str, list[Any]]) -> None:
     task, judge, rows = grower.task, grower.task.judge, node.rows
     some = rows if len(rows) <= ORDER_ROWS else np.concatenate([node.chosen, node.checked])[:ORDER_ROWS]
     plan = in_order(task, node.asked, node.plan, some)
-    further = _further(task, node.asked, plan, some, grower.candidates)
+    if node.split is not None and node.split.ask in plan:  # the question comes first
+        plan = (node.split.ask, *(j for j in plan if j != node.split.ask))
+    pool = swap_partners(task, node.asked, plan, grower.candidates, some)
+    further = _further(task, node.asked, plan, some, pool)
     parts["start"].append(len(parts["items"]))
     parts["loss_before"].append(-_mean(judge.utility(node.asked, rows)))
     spare = _worth_it(task, node.asked, plan, further, rows)
     everything = (*plan, *spare)
-    alternatives = swap_partners(task, node.asked, plan, grower.candidates, some)
     for k, j in enumerate(everything):
         state = (*node.asked, *everything[:k])
         parts["items"].append(j)
         parts["price"].append(task.prices.now(j, state))
         parts["loss_after"].append(-_mean(judge.utility((*state, j), rows)))
-        others, losses = _runners(task, state, j, everything[k + 1 :], alternatives, rows[:RUNNER_ROWS])
+        told = node.split is None or k == 0  # the other items of an inner node are there for emergencies
+        alternatives = np.array(sorted({*everything[k + 1 :], *pool[:RUNNERS]} - {j}), dtype=np.int64)
+        others, losses = _runners(task, state, alternatives if told else alternatives[:0], some[:RUNNER_ROWS])
         parts["runner"].append(others)
         parts["runner_loss"].append(losses)
     parts["planned"].append(len(parts["items"]) - len(spare))
@@ -83,15 +88,14 @@ def _add_items(grower: Grower, node: Node, parts: dict[str, list[Any]]) -> None:
     parts["changes"].append(float((now.argmax(axis=1) != later.argmax(axis=1)).mean()) if len(rows) else 0.0)
 
 
-def _further(task: Task, asked: Plan, plan: Plan, rows: np.ndarray, candidates: np.ndarray) -> Plan:
-    """Up to six features that would be bought next if money were no limit, best first, worth it or not."""
+def _further(task: Task, asked: Plan, plan: Plan, rows: np.ndarray, pool: np.ndarray) -> Plan:
+    """Features that would be bought next if money were no limit, best first, worth it or not."""
     found: Plan = ()
-    pool = swap_partners(task, asked, plan, candidates, rows)
     while len(found) < SPARES:
         options = task.options((*asked, *plan, *found), np.inf, pool)
         if not len(options):
             break
-        found = (*found, best_addition(task, (*asked, *plan, *found), options, rows[: task.screen_rows])[0])
+        found = (*found, best_addition(task, (*asked, *plan, *found), options, rows[:FURTHER_ROWS])[0])
     return found
 
 
@@ -110,19 +114,13 @@ def _worth_it(task: Task, asked: Plan, plan: Plan, further: Plan, rows: np.ndarr
     return kept
 
 
-def _runners(
-    task: Task, state: Plan, item: int, rest: Plan, alternatives: np.ndarray, rows: np.ndarray
-) -> tuple[list[int], list[float]]:
+def _runners(task: Task, state: Plan, pool: np.ndarray, rows: np.ndarray) -> tuple[list[int], list[float]]:
     """Other features for this place, by mean loss with them."""
-    pool = np.array(sorted({*rest, *alternatives.tolist()} - {item}), dtype=np.int64)
     options = task.options(state, np.inf, pool)
-    few = rows[:500] if len(options) > RUNNERS else rows
-    means = task.judge.sweep(state, [(int(j),) for j in options], few).mean(axis=0, dtype=np.float64)
-    best = options[np.argsort(-means, kind="stable")[:RUNNERS]]
-    losses = -task.judge.sweep(state, [(int(j),) for j in best], rows).mean(axis=0, dtype=np.float64)
-    order = np.argsort(losses, kind="stable")
-    lacking = RUNNERS - len(best)
-    return [*best[order].tolist(), *[-1] * lacking], [*losses[order].tolist(), *[np.nan] * lacking]
+    losses = -task.judge.sweep(state, [(int(j),) for j in options], rows).mean(axis=0, dtype=np.float64)
+    order = np.argsort(losses, kind="stable")[:RUNNERS]
+    lacking = RUNNERS - len(order)
+    return [*options[order].tolist(), *[-1] * lacking], [*losses[order].tolist(), *[np.nan] * lacking]
 
 
 def _mean(utility: np.ndarray) -> float:

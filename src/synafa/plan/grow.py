@@ -16,6 +16,9 @@ from synafa.plan.search import Plan, Task, best_prefix, fill, improve
 from synafa.plan.splits import LEAST_ROWS, Split, plain_between, propose
 
 
+SIDE_SCREEN_ROWS = 250
+
+
 @dataclass(frozen=True)
 class Growth:
     """How the tree is grown.
@@ -26,7 +29,9 @@ class Growth:
     proposals : splits whose plans are judged exactly; `refined` of them get plans of their own for each side
     propose_errors : standard errors by which a split has to gain on the rows that propose it
     verify_errors : ... on the rows that confirm it
-    keep_errors : standard errors on those rows by which a subtree has to beat its own fixed plan
+    keep_errors, luck : a subtree of s splits has to beat its own fixed plan on those rows by
+        `keep_errors + luck * sqrt(s)` standard errors; each of its splits was let in because it gained there, which
+        alone makes about 0.8 standard errors of a split that is worth nothing
     first : how many first questions are grown to the end
     """
 
@@ -36,9 +41,10 @@ class Growth:
     refined: int = 3
     propose_errors: float = 1.5
     verify_errors: float = 0.0
-    keep_errors: float = 1.0
-    first: int = 3
-    fill_rows: int = 1500
+    keep_errors: float = 0.5
+    luck: float = 0.8
+    first: int = 2
+    fill_rows: int = 800
 
 
 @dataclass(eq=False)
@@ -75,7 +81,7 @@ class Grower:
 
     def grow(self, node: Node, depth: int = 0) -> Node:
         """The node with its subtree; at the root the best of several."""
-        if depth >= self.growth.depth or len(node.chosen) < 2 * LEAST_ROWS or node.left < 0:
+        if depth >= self.growth.depth or len(node.chosen) < 3 * LEAST_ROWS or node.left < 0:
             return node
         passed = self._accepted(node, self.growth.first if depth == 0 else 1)
         trees = []
@@ -97,6 +103,10 @@ class Grower:
         seen: set[int] = set()
         for split in tried:
             if split.feature in seen or len(seen) >= growth.refined or len(found) == most:
+                continue
+            if _z(self._difference(node, split, "chosen")) < 0.5 * growth.propose_errors:
+                continue
+            if _z(self._difference(node, split, "checked")) < -0.5:
                 continue
             seen.add(split.feature)
             refined = self._sharpen(node, self._refine(node, split))
@@ -176,7 +186,7 @@ class Grower:
         partners = swap_partners(task, child.asked, child.plan, self.candidates, few)
         plan = improve(task, child.asked, child.plan, child.left, rows, partners, errors=1.0, rounds=2)
         among = np.union1d(partners, np.array(plan, dtype=np.int64)).astype(np.int64)
-        filled = fill(task, child.asked, (), child.left, few, among)
+        filled = fill(replace(task, screen_rows=SIDE_SCREEN_ROWS), child.asked, (), child.left, few, among)
         other, _ = best_prefix(task, child.asked, filled)
         if set(other) == set(plan) or task.prices.cost(other, child.asked) > child.left + TOLERANCE:
             return plan
@@ -195,7 +205,8 @@ def prune(grower: Grower, node: Node) -> Node:
     kept = replace(node, children=tuple(prune(grower, child) for child in node.children))
     gain = grower.net(kept, "checked") - grower.flat(kept, kept.checked)
     total, error = float(gain.sum()), float(np.sqrt((gain**2).sum()))
-    if total < grower.growth.keep_errors * error or total <= 0:
+    needed = grower.growth.keep_errors + grower.growth.luck * np.sqrt(len(leaves(kept)) - 1)
+    if total < needed * error or total <= 0:
         return replace(node, split=None, children=())
     n = max(len(gain), 1)
     return replace(kept, gain=total / n, error=error / n)

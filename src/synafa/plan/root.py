@@ -100,13 +100,13 @@ def search_root(task: Task, hints: Hints, candidates: np.ndarray, rows: np.ndarr
 
 
 def swap_partners(task: Task, asked: Plan, plan: Plan, among: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """The features that would gain most on top of the plan, ascending."""
+    """The features that would gain most on top of the plan, best first."""
     options = task.options((*asked, *plan), np.inf, among)
     if len(options) <= SWAP_PARTNERS:
         return options
-    few = rows[: task.screen_rows] if len(options) > 3 * SWAP_PARTNERS else rows
+    few = rows[: task.screen_rows]
     means = task.judge.sweep((*asked, *plan), [(int(j),) for j in options], few).mean(axis=0, dtype=np.float64)
-    return np.sort(options[np.argsort(-means, kind="stable")[:SWAP_PARTNERS]])
+    return options[np.argsort(-means, kind="stable")[:SWAP_PARTNERS]]
 
 
 def confirm(task: Task, hints: Hints, candidates: np.ndarray, rows: np.ndarray) -> tuple[float, float]:

@@ -18,6 +18,7 @@ Plan = tuple[int, ...]
 SCREEN_ROWS = 1000  # first comparison of many candidates
 FINALISTS = 8  # of them are compared on all rows
 SWAP_PARTNERS = 14
+EXCHANGES = 12  # are judged exactly
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,15 +135,12 @@ def swap_once(
 ) -> Plan | None:
     """The best exchange of one feature of the plan, or None when none gains more than `errors` standard errors.
 
-    among : features that may come in; one may also be dropped for nothing, and what becomes affordable is filled.
+    among : features that may come in; one may also be dropped for nothing. Exchanges are ranked by the sum of what
+    dropping one and adding the other do on some of the rows, and the best of them judged exactly.
     """
-    trials = _exchanges(task, asked, plan, left, among)
+    trials = _exchanges(task, asked, plan, left, rows[: task.screen_rows], among)
     if not trials:
         return None
-    few = rows[: task.screen_rows]
-    if len(few) < len(rows) and len(trials) > FINALISTS:
-        means = _trial_worth(task, asked, trials, few)
-        trials = [trials[i] for i in np.argsort(-means, kind="stable")[:FINALISTS]]
     means = _trial_worth(task, asked, trials, rows)
     best = trials[int(np.argmax(means))]
     gain = task.judge.utility((*asked, *best), rows) - task.judge.utility((*asked, *plan), rows)
@@ -152,17 +150,32 @@ def swap_once(
     return best if mean > errors * error and mean > 1e-9 else None
 
 
-def _exchanges(task: Task, asked: Plan, plan: Plan, left: float, among: np.ndarray) -> list[Plan]:
-    trials: list[Plan] = []
+def _exchanges(task: Task, asked: Plan, plan: Plan, left: float, rows: np.ndarray, among: np.ndarray) -> list[Plan]:
+    """Exchanges that fit, those with the best sum of both effects first, and for each newcomer its best exchange."""
+    judge, prices = task.judge, task.prices
+    options = task.options((*asked, *plan), np.inf, among)
+    whole = judge.utility((*asked, *plan), rows).mean(dtype=np.float64)
+    added = _means(task, (*asked, *plan), options, rows) - whole if len(options) else np.empty(0)
+    scored: list[tuple[float, Plan]] = []
+    best_of: dict[int, tuple[float, Plan]] = {}
     for i in range(len(plan)):
         kept = (*plan[:i], *plan[i + 1 :])
-        spare = left - task.prices.cost(kept, asked)
-        options = task.options((*asked, *plan), np.inf, among)
-        now = task.prices.all_now((*asked, *kept))
-        trials += [(*kept, int(q)) for q in options if now[q] <= spare + TOLERANCE]
+        lost = whole - judge.utility((*asked, *kept), rows).mean(dtype=np.float64)
+        spare = left - prices.cost(kept, asked)
+        now = prices.all_now((*asked, *kept))
+        back = task.margin * now[plan[i]]
+        for q, gain in zip(options.tolist(), added):
+            if now[q] <= spare + TOLERANCE:
+                trial = (float(gain - lost + back - task.margin * now[q]), (*kept, q))
+                scored.append(trial)
+                if q not in best_of or trial[0] > best_of[q][0]:
+                    best_of[q] = trial
         if not task.spend_all:
-            trials.append(kept)
-    return trials
+            scored.append((float(back - lost), kept))
+    scored.sort(key=lambda each: -each[0])
+    chosen = [trial for _, trial in scored[:EXCHANGES]]
+    others = sorted(best_of.values(), key=lambda each: -each[0])[: EXCHANGES // 2]
+    return list(dict.fromkeys([*chosen, *(trial for _, trial in others)]))
 
 
 def _trial_worth(task: Task, asked: Plan, trials: list[Plan], rows: np.ndarray) -> np.ndarray:
