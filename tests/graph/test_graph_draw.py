@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synafa.graph.build import DecisionGraph, Edge, Node
 from synafa.graph.draw import class_name, limit, short_label, to_dot, to_html, to_json, to_svg, wrap
 from synafa.graph.layout import crossings, order_columns, place_heights, spread
+from synafa.graph.shape import DecisionGraph, Edge, Node
 from synafa.policy.synafa import SynAFA
 
 SVG = "{http://www.w3.org/2000/svg}"

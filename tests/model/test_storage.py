@@ -72,7 +72,7 @@ def test_the_same_model_gives_the_same_bytes(good, tmp_path):
 
 
 def test_missing_files_folders_and_foreign_files_are_refused(tmp_path):
-    with pytest.raises(SynafaError, match="no model file"):
+    with pytest.raises(SynafaError, match="There is no file"):
         read_file(tmp_path / "nothing")
     with pytest.raises(SynafaError, match="folder"):
         read_file(tmp_path)

@@ -67,7 +67,7 @@ def split_names(words: Iterable[str] | None, known: Sequence[str] | None = None)
 
 def check_names(names: Iterable[str], known: Sequence[str]) -> None:
     """Refuse a name that is none of the features, with the closest one."""
-    from synafa.table.encoder import close_names
+    from synafa.table.names import close_names
 
     for name in names:
         if name not in known:
@@ -93,7 +93,7 @@ def parse_values(words: Iterable[str] | None, known: Sequence[str]) -> dict[str,
 
 def read_labelled(data: Path, target: str, drop: Iterable[str] | None) -> tuple[pl.DataFrame, Any]:
     """Features and labels of a file, without the columns to leave out."""
-    from synafa.table.encoder import read_table, split_target
+    from synafa.table.reading import read_table, split_target
 
     table = read_table(data)
     dropped = split_names(drop, table.columns)

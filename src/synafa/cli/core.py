@@ -57,7 +57,7 @@ def fit(
     Example: `synafa fit patients.csv --target died --costs PaO2=5 lactate=3 --known age,sex --budget 8 -o model.synafa`
     """
     from synafa.policy.synafa import SynAFA
-    from synafa.table.encoder import parse_costs
+    from synafa.table.reading import parse_costs
 
     check_output(output, ())
     features, labels = read_labelled(data, target, drop)
@@ -125,7 +125,7 @@ def acquire(
     Example: `synafa acquire model.synafa patients.csv -o run.csv`
     """
     from synafa.model.storage import load_model
-    from synafa.table.encoder import read_table
+    from synafa.table.reading import read_table
 
     suffix = check_output(output, (".csv", ".parquet", ".json"))
     policy = load_model(model)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from synafa.graph.layout import order_columns, place_heights
 
 if TYPE_CHECKING:
-    from synafa.graph.build import DecisionGraph
+    from synafa.graph.shape import DecisionGraph
 
 MAX_NODES = 150
 COLOURS = ("#4C86B8", "#E39A2D", "#2E9E7B", "#B9659B", "#8A6FC9", "#C9543B", "#8B8B3A", "#777777")

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from synafa.errors import SynafaError
-from synafa.policy.run import BRANCHES, CONDITIONAL, PAIR, SINGLE
-from synafa.table.encoder import TableEncoder, close_names
+from synafa.policy.branches import BRANCHES, CONDITIONAL, PAIR, SINGLE
+from synafa.table.encoder import TableEncoder
+from synafa.table.names import close_names
 
 AFFORDABILITY = ("deployed", "pairs", "strict")
 TOLERANCE = 1e-9  # of a cost that should just fit

@@ -1,4 +1,4 @@
-"""The policy as a finite graph: a node is a state of knowledge, an edge a result of its measurement.
+"""SynAFA's rule as a decision graph: a node is a state of knowledge, an edge a result of its measurement.
 
 Two states are one node when everything a later decision can depend on is equal: the set of known features, the
 remaining budget, and the scores of all features still to be had. Nodes are counted on the training rows.
@@ -7,75 +7,14 @@ remaining budget, and the scores of all features still to be had. Nodes are coun
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from synafa.errors import SynafaError
+from synafa.graph.shape import DecisionGraph, Edge, Node
 from synafa.policy.rule import TOLERANCE, DecisionRule
-
-
-@dataclass(frozen=True)
-class Node:
-    """A state: what is measured next (None: nothing), why, and the training rows that come here.
-
-    `depth` is the number of measurements before it, `share` the part of all rows, `class_shares` one a class.
-    """
-
-    id: int
-    depth: int
-    feature: str | None
-    reason: str
-    count: int
-    share: float
-    class_shares: tuple[float, ...]
-    remaining: float
-
-
-@dataclass(frozen=True)
-class Edge:
-    """A result of the source's measurement that leads to the target, and the training rows that have it."""
-
-    source: int
-    target: int
-    label: str
-    count: int
-
-
-@dataclass(frozen=True)
-class DecisionGraph:
-    """Nodes in order of depth, edges between them, and a sentence for each thing that was cut off."""
-
-    nodes: tuple[Node, ...]
-    edges: tuple[Edge, ...]
-    classes: tuple[Any, ...]
-    feature_names: tuple[str, ...]
-    cut: tuple[str, ...] = field(default=())
-
-    def to_json(self) -> str:
-        """The graph as one JSON object."""
-        from synafa.graph.draw import to_json
-
-        return to_json(self)
-
-    def to_dot(self) -> str:
-        """The graph in Graphviz' language."""
-        from synafa.graph.draw import to_dot
-
-        return to_dot(self)
-
-    def to_svg(self, title: str = "Which measurement next?") -> str:
-        """A drawing."""
-        from synafa.graph.draw import to_svg
-
-        return to_svg(self, title)
-
-    def to_html(self, title: str = "Which measurement next?") -> str:
-        """A page that needs nothing else, with the drawing and the steps as a table."""
-        from synafa.graph.draw import to_html
-
-        return to_html(self, title)
 
 
 @dataclass(eq=False)
