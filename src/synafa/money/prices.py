@@ -1,0 +1,413 @@
+"""`PriceList`: what asking for each feature costs, given what was asked for already.
+
+A panel reveals several features for one price; once a member of a group was paid, its others cost their reduced price:
+
+    price now of j = price_in_group[j] if an acquired feature is of j's group, else price[j]
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from synafa.errors import SynafaError
+from synafa.money.cells import close_to
+
+TOLERANCE = 1e-9  # of a price that should just fit what is left
+_META = ("feature_names", "price", "panels", "panel_names", "group", "group_names", "price_in_group")
+
+
+def affordable(price: Any, remaining: Any) -> np.ndarray:
+    """Whether prices fit what is left, up to `TOLERANCE`.
+
+    Parameters
+    ----------
+    price : array (D,) or (n, D), or (n,) prices
+    remaining : float or array (n,)
+        What is left of the budget; with prices (n, D), of each row.
+
+    Returns
+    -------
+    fits : bool array, of the shape of `price` (or of both broadcast, for prices (n,))
+
+    Examples
+    --------
+    >>> affordable([[1.0, 2.0], [1.0, 2.0]], [1.0, 2.0]).tolist()
+    [[True, False], [True, True]]
+    """
+    price, remaining = np.asarray(price), np.asarray(remaining)
+    if price.ndim == 2 and remaining.ndim == 1:
+        remaining = remaining[:, None]
+    return price <= remaining + TOLERANCE
+
+
+@dataclass(frozen=True, eq=False)
+class PriceList:
+    """Prices of D features, with panels and groups.
+
+    Attributes
+    ----------
+    feature_names : tuple of D str
+    price : float64 (D,)
+        For a member of a panel, the panel's price.
+    panels : tuple of tuples of int
+        Disjoint, at least two members each: features revealed together for one price.
+    group : int64 (D,)
+        Index into `group_names`, -1 for none. All members of a panel are of one group or of none.
+    price_in_group : float64 (D,)
+        The price once a member of the group was paid, at most `price`; equal to `price` without a group.
+    group_names, panel_names : tuple of str
+
+    Examples
+    --------
+    >>> prices = PriceList.from_columns(
+    ...     ["age", "thal", "thalach"], [1, 102.9, 102.9], group=["", "lab", "lab"], price_in_group=[None, 1, 1]
+    ... )
+    >>> prices.now(np.array([[False, True, False]])).tolist()
+    [[1.0, 1.0, 1.0]]
+    >>> prices.cost_of([1, 2])
+    103.9
+    """
+
+    feature_names: tuple[str, ...]
+    price: np.ndarray
+    panels: tuple[tuple[int, ...], ...] = ()
+    group: np.ndarray = None  # type: ignore[assignment]
+    price_in_group: np.ndarray = None  # type: ignore[assignment]
+    group_names: tuple[str, ...] = ()
+    panel_names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = tuple(str(name) for name in self.feature_names)
+        d = len(names)
+        group = np.full(d, -1) if self.group is None else self.group
+        inside = self.price if self.price_in_group is None else self.price_in_group
+        panels = tuple(tuple(sorted(int(j) for j in panel)) for panel in self.panels)
+        values: dict[str, Any] = {
+            "feature_names": names,
+            "price": _frozen(self.price, np.float64),
+            "group": _frozen(group, np.int64),
+            "price_in_group": _frozen(inside, np.float64),
+            "panels": panels,
+            "panel_names": tuple(map(str, self.panel_names)) or tuple(f"panel {i + 1}" for i in range(len(panels))),
+        }
+        n_groups = int(values["group"].max(initial=-1)) + 1
+        values["group_names"] = tuple(map(str, self.group_names)) or tuple(f"group {i + 1}" for i in range(n_groups))
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        self._check(n_groups)
+
+    @classmethod
+    def plain(cls, feature_names: Iterable[str], costs: Any = None) -> PriceList:
+        """Prices without panels and groups.
+
+        Parameters
+        ----------
+        feature_names : names of the D features
+        costs : None, array of D costs, or mapping by name, default=None
+            None: all cost 1. In a mapping, features left out cost 1.
+
+        Raises
+        ------
+        SynafaError
+            If a cost is no finite number of at least 0 or is of an unknown feature.
+
+        Examples
+        --------
+        >>> PriceList.plain(["a", "b"], {"b": 2.5}).price.tolist()
+        [1.0, 2.5]
+        """
+        names = tuple(str(name) for name in feature_names)
+        if costs is None:
+            return cls(names, np.ones(len(names)))
+        if isinstance(costs, Mapping):
+            given = {str(name): value for name, value in costs.items()}
+            for name in given:
+                if name not in names:
+                    raise SynafaError(f"A cost is given for the unknown feature {name!r}{close_to(name, names)}.")
+            return cls(names, np.array([as_price(name, given.get(name, 1.0), "cost") for name in names]))
+        array = np.asarray(costs, dtype=np.float64)
+        if array.shape != (len(names),):
+            raise SynafaError(f"costs must hold one cost for each of the {len(names)} features, got {array.shape}.")
+        return cls(names, np.array([as_price(name, value, "cost") for name, value in zip(names, array.tolist())]))
+
+    @classmethod
+    def from_columns(
+        cls,
+        feature: Sequence[str],
+        price: Sequence[Any],
+        panel: Sequence[str | None] | None = None,
+        group: Sequence[str | None] | None = None,
+        price_in_group: Sequence[Any] | None = None,
+    ) -> PriceList:
+        """From the columns of a price list, None or "" for an empty cell; the rules are those of `from_csv`."""
+        from synafa.money.price_file import from_columns
+
+        return from_columns(feature, price, panel, group, price_in_group)
+
+    @classmethod
+    def from_csv(
+        cls,
+        path: str | os.PathLike[str],
+        feature_names: Iterable[str] | None = None,
+        *,
+        known: Iterable[str] = (),
+        default: float | None = None,
+    ) -> PriceList:
+        """Read a price list.
+
+        Parameters
+        ----------
+        path : CSV file, separated by commas, semicolons or tabs
+            Columns `feature,price,panel,group,price_in_group`; the last three may be empty or absent. Members of a
+            `panel` are revealed together for one price; once a member of a `group` was paid, its others cost
+            `price_in_group`. Decimal commas are understood.
+        feature_names : names of the model's features, default=None
+            The order of the result; None: the features of the file in its order.
+        known : names of features known from the start, default=()
+            They may be left out of the file and cost nothing then.
+        default : float, default=None
+            Price of the features that are left out; None: leaving one out is an error.
+
+        Raises
+        ------
+        SynafaError
+            One sentence that names file, line and column.
+        """
+        from synafa.money.price_file import read_prices
+
+        return read_prices(path, feature_names, known=known, default=default)
+
+    @classmethod
+    def resolve(
+        cls, spec: Any, feature_names: Iterable[str], *, known: Iterable[str] = (), default: float | None = None
+    ) -> PriceList:
+        """A price list of exactly these features from whatever a user gives.
+
+        Parameters
+        ----------
+        spec : None, PriceList, path of a CSV, array of D costs, or mapping by name
+            None, arrays and mappings as in `plain`, a path as in `from_csv`.
+        feature_names, known, default : as in `from_csv`
+        """
+        names = tuple(str(name) for name in feature_names)
+        if isinstance(spec, PriceList):
+            return spec if spec.feature_names == names else spec.select(names)
+        if isinstance(spec, str | os.PathLike):
+            return cls.from_csv(spec, names, known=known, default=default)
+        return cls.plain(names, spec)
+
+    @property
+    def n_features(self) -> int:
+        return len(self.feature_names)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether every feature is revealed alone and always costs the same."""
+        return not self.panels and not self._reduced
+
+    @cached_property
+    def reveals(self) -> np.ndarray:
+        """bool (D, D): row j holds all that asking for feature j reveals."""
+        revealed = np.eye(self.n_features, dtype=bool)
+        for panel in self.panels:
+            revealed[np.ix_(panel, panel)] = True
+        revealed.flags.writeable = False
+        return revealed
+
+    @cached_property
+    def panel(self) -> np.ndarray:
+        """Index into `panels` of every feature, int64 (D,), -1 for none."""
+        panel = np.full(self.n_features, -1)
+        for i, members in enumerate(self.panels):
+            panel[list(members)] = i
+        return _frozen(panel, np.int64)
+
+    @cached_property
+    def _reduced(self) -> tuple[np.ndarray, ...]:
+        """The members of each group in which a price changes once another one is paid."""
+        groups = [np.flatnonzero(self.group == g) for g in range(len(self.group_names))]
+        units = [len({(self.panel[j], -1 if self.panel[j] >= 0 else j) for j in members}) for members in groups]
+        return tuple(
+            members
+            for members, n in zip(groups, units)
+            if n > 1 and (self.price_in_group[members] < self.price[members]).any()
+        )
+
+    def now(self, acquired: np.ndarray) -> np.ndarray:
+        """What asking for each feature costs in each state.
+
+        Parameters
+        ----------
+        acquired : bool (n, D) or (D,)
+            Features that were asked for; those known from the start are not among them, for they paid no group.
+
+        Returns
+        -------
+        prices : float64, of the shape of `acquired`, read-only
+            Also of features that are known already; callers mask them.
+        """
+        acquired = np.asarray(acquired, dtype=bool)
+        if acquired.shape[-1] != self.n_features:
+            raise SynafaError(f"acquired must have {self.n_features} columns, got {acquired.shape}.")
+        if not self._reduced:
+            return np.broadcast_to(self.price, acquired.shape)
+        prices = np.empty(acquired.shape)
+        prices[...] = self.price
+        for members in self._reduced:
+            paid = acquired[..., members].any(axis=-1, keepdims=True)
+            inside = np.where(paid, self.price_in_group[members], self.price[members])
+            prices[..., members] = inside
+        prices.flags.writeable = False
+        return prices
+
+    def affordable(self, acquired: np.ndarray, remaining: Any) -> np.ndarray:
+        """Whether each feature's price now fits what is left, bool of the shape of `acquired`."""
+        return affordable(self.now(acquired), remaining)
+
+    def cost_of(self, features: Iterable[int], acquired: np.ndarray | None = None) -> float:
+        """What it costs to buy all of `features`, in the cheapest order.
+
+        A panel is paid once; in each group that is not paid yet, the member that makes the sum smallest is paid in full
+        and the others at their reduced price. Features of `acquired`, and of panels that hold one, cost nothing.
+
+        Parameters
+        ----------
+        features : indices
+        acquired : bool (D,), default=None
+            As in `now`; None: nothing was asked for yet.
+        """
+        have = np.zeros(self.n_features, dtype=bool) if acquired is None else np.asarray(acquired, dtype=bool)
+        have_panels = {int(i) for i in self.panel[have] if i >= 0}
+        paid_groups = {int(g) for g in self.group[have]}
+        wanted: dict[tuple[str, int], int] = {}
+        for feature in features:
+            j = int(feature)
+            i = int(self.panel[j])
+            if not have[j] and i not in have_panels:
+                wanted.setdefault(("panel", i) if i >= 0 else ("feature", j), j)
+        by_group: dict[int, list[int]] = {}
+        for j in wanted.values():
+            by_group.setdefault(int(self.group[j]), []).append(j)
+        terms: list[float] = []
+        for g, members in by_group.items():
+            full = self.price[members].tolist()
+            inside = self.price_in_group[members].tolist()
+            if g < 0:
+                terms += full
+            elif g in paid_groups:
+                terms += inside
+            else:
+                first = min(range(len(members)), key=lambda u: full[u] - inside[u])
+                terms += [full[u] if u == first else inside[u] for u in range(len(members))]
+        return math.fsum(terms)
+
+    def select(self, feature_names: Iterable[str]) -> PriceList:
+        """The price list of these features in this order; what is left of a panel or group stays together.
+
+        Raises
+        ------
+        SynafaError
+            If a name is not in the list.
+        """
+        names = tuple(str(name) for name in feature_names)
+        position = {name: j for j, name in enumerate(self.feature_names)}
+        for name in names:
+            if name not in position:
+                raise SynafaError(f"The price list has no price for {name!r}{close_to(name, self.feature_names)}.")
+        index = np.array([position[name] for name in names], dtype=np.int64)
+        panel = self.panel[index]
+        kept = [(i, tuple(np.flatnonzero(panel == i).tolist())) for i in range(len(self.panels))]
+        kept = [(i, members) for i, members in kept if len(members) > 1]
+        return PriceList(
+            names,
+            self.price[index],
+            tuple(members for _, members in kept),
+            self.group[index],
+            self.price_in_group[index],
+            self.group_names,
+            tuple(self.panel_names[i] for i, _ in kept),
+        )
+
+    def to_meta(self) -> dict[str, Any]:
+        """JSON values from which `from_meta` makes the same list."""
+        meta = {name: getattr(self, name) for name in _META}
+        return {k: v.tolist() if isinstance(v, np.ndarray) else _listed(v) for k, v in meta.items()}
+
+    @classmethod
+    def from_meta(cls, meta: Mapping[str, Any]) -> PriceList:
+        """The list that `to_meta` described."""
+        try:
+            return cls(**{name: meta[name] for name in _META})
+        except (KeyError, TypeError, ValueError) as error:
+            raise SynafaError(f"The stored price list cannot be read ({error}); fit the model again.") from error
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write what `from_csv` reads; columns that say nothing are left out."""
+        from synafa.money.price_file import write_prices
+
+        write_prices(self, path)
+
+    def _check(self, n_groups: int) -> None:
+        d, names = self.n_features, self.feature_names
+        if len(set(names)) < d:
+            twice = next(name for i, name in enumerate(names) if name in names[:i])
+            raise SynafaError(f"The feature {twice!r} is in the price list twice.")
+        for column in ("price", "group", "price_in_group"):
+            if getattr(self, column).shape != (d,):
+                raise SynafaError(f"{column} must hold one value for each of the {d} features.")
+        if n_groups > len(self.group_names) or self.group.min(initial=-1) < -1:
+            raise SynafaError(f"group must hold -1 or positions among the {len(self.group_names)} group names.")
+        if len(self.panel_names) != len(self.panels):
+            raise SynafaError(f"There are {len(self.panel_names)} panel names for {len(self.panels)} panels.")
+        for j, name in enumerate(names):
+            as_price(name, float(self.price[j]))
+            as_price(name, float(self.price_in_group[j]), "price_in_group")
+            if self.price_in_group[j] > self.price[j]:
+                raise SynafaError(
+                    f"price_in_group of {name!r} is {self.price_in_group[j]:g}, more than its price {self.price[j]:g}."
+                )
+            if self.group[j] < 0 and self.price_in_group[j] != self.price[j]:
+                raise SynafaError(f"{name!r} has a price_in_group but no group.")
+        seen: set[int] = set()
+        for panel, label in zip(self.panels, self.panel_names):
+            if (
+                len(set(panel)) < 2
+                or min(panel) < 0
+                or max(panel) >= d
+                or seen & set(panel)
+                or len(set(panel)) < len(panel)
+            ):
+                raise SynafaError(f"The panel {label!r} must hold two or more features that are in no other panel.")
+            seen |= set(panel)
+            for values in (self.price, self.group, self.price_in_group):
+                if len(set(values[list(panel)].tolist())) > 1:
+                    members = ", ".join(repr(names[j]) for j in panel)
+                    raise SynafaError(f"The members of panel {label!r} ({members}) must have one price and one group.")
+
+
+def as_price(name: str, value: Any, what: str = "price") -> float:
+    """A finite number of at least 0."""
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number) or number < 0:
+        raise SynafaError(f"The {what} of {name!r} is {value!r}; a {what} must be a finite number of at least 0.")
+    return number
+
+
+def _frozen(values: Any, dtype: type) -> np.ndarray:
+    array: np.ndarray = np.array(values, dtype=dtype)
+    array.flags.writeable = False
+    return array
+
+
+def _listed(value: Any) -> Any:
+    return [_listed(item) for item in value] if isinstance(value, tuple) else value
