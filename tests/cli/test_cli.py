@@ -184,7 +184,7 @@ def test_every_bad_word_is_one_sentence(folder, call, tmp_path):
     refused(call(*fit, "--affordability", "loose"), "loose")
     refused(call(*fit, "--drop", "died"), "died")
     refused(call("next", tmp_path / "none"), "There is no file")
-    refused(call("next", data), "not a synafa model")
+    refused(call("next", data), "not a synafa file")
     refused(call("next", tmp_path), "folder")
     refused(call("next", model, "--observed", "lab1"), "name=value")
     refused(call("next", model, "--observed", "lab7=1"), "lab7")

@@ -78,10 +78,10 @@ def test_missing_files_folders_and_foreign_files_are_refused(tmp_path):
         read_file(tmp_path)
     for content in (b"", b"abc", b"a,b\n1,2\n" * 9, b"PK\x03\x04" * 99, bytes(64), b"\x01" + bytes(7) + b"{"):
         (tmp_path / "foreign").write_bytes(content)
-        with pytest.raises(SynafaError, match="not a synafa model"):
+        with pytest.raises(SynafaError, match="not a synafa file"):
             read_file(tmp_path / "foreign")
     save_file({"a": np.zeros(2)}, tmp_path / "other.safetensors")
-    with pytest.raises(SynafaError, match="not a synafa model"):
+    with pytest.raises(SynafaError, match="not a synafa file"):
         read_file(tmp_path / "other.safetensors")
 
 
