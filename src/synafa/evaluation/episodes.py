@@ -15,8 +15,8 @@ import polars as pl
 
 from synafa.arrays import read_file, write_file
 from synafa.errors import SynafaError
+from synafa.money.prices import TOLERANCE
 
-TOLERANCE = 1e-9
 ENDINGS = ("spent", "stop", "unaffordable", "complete")
 SPENT, STOP, UNAFFORDABLE, COMPLETE = range(4)
 _KIND = "set of episodes"

@@ -19,6 +19,7 @@ from synafa.errors import SynafaError
 from synafa.information.codes import Discretizer
 from synafa.information.counts import check_labels
 from synafa.information.tables import InformationTables
+from synafa.money.prices import TOLERANCE
 from synafa.policy.branches import BRANCHES
 from synafa.policy.rule import AFFORDABILITY, DecisionRule, Recommendation
 from synafa.policy.run import Run
@@ -380,4 +381,4 @@ def _row_mask(which: Names | np.ndarray, names: tuple[str, ...], n: int) -> np.n
 
 def _most_steps(costs: np.ndarray, budget: float) -> int:
     """How many features the budget buys at most."""
-    return int((np.cumsum(np.sort(costs)) <= budget + 1e-9).sum())
+    return int((np.cumsum(np.sort(costs)) <= budget + TOLERANCE).sum())
