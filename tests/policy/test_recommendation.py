@@ -19,7 +19,7 @@ COSTS = st.sampled_from([0.0, 0.5, 1.0, 1.0, 2.0, 5.0])
 
 
 def two_labs(affordability="strict", budget=6.0, cost_weight=0.01):
-    """`HIV status` decides nearly everything and costs 5; `Temp (C): max` tells a little and costs 1; `flat` nothing."""
+    """`HIV status` decides nearly everything and costs 5; `Temp (C): max` tells a little for 1; `flat` nothing."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 2000)
     table = pl.DataFrame(
