@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synafa import SynAFA
-from synafa.policy.rule import AFFORDABILITY
 from synafa.policy.branches import BRANCHES
+from synafa.policy.rule import AFFORDABILITY
 from tests.tables_strategy import coded_tables
 
 COSTS = st.sampled_from([0.0, 0.5, 1.0, 1.0, 2.0, 5.0])
