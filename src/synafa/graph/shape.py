@@ -10,7 +10,8 @@ from typing import Any
 class Node:
     """A state: what is measured next (None: nothing), why, and the training rows that come here.
 
-    `depth` is the number of measurements before it, `share` the part of all rows, `class_shares` one a class.
+    `depth` is the number of measurements before it, `share` the part of all rows, `class_shares` one a class; `reason`
+    is in words what `why` and `stop_reason` are as in a `Recommendation`.
     """
 
     id: int
@@ -21,16 +22,22 @@ class Node:
     share: float
     class_shares: tuple[float, ...]
     remaining: float
+    why: str | None = None
+    stop_reason: str | None = None
 
 
 @dataclass(frozen=True)
 class Edge:
-    """A result of the source's measurement that leads to the target, and the training rows that have it."""
+    """A result of the source's measurement that leads to the target, and the training rows that have it.
+
+    `label` is whole, `GCS <= 11.5`; `result` is for a place where the measurement's name stands already, `<= 11.5`.
+    """
 
     source: int
     target: int
     label: str
     count: int
+    result: str
 
 
 @dataclass(frozen=True)
