@@ -165,7 +165,7 @@ def test_a_failed_write_leaves_no_file_behind(tmp_path):
     with pytest.raises(SynafaError, match="'names'"):
         write_file(tmp_path / "m", "policy", {"names": np.array(["a"])}, {})
     (tmp_path / "taken").mkdir()
-    with pytest.raises(SynafaError, match="Cannot write"):
+    with pytest.raises(SynafaError, match="is a folder"):
         write_file(tmp_path / "taken", "policy", ARRAYS, META)
     (tmp_path / "plain").write_text("")
     with pytest.raises(SynafaError, match="Cannot write"):

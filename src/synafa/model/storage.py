@@ -18,6 +18,8 @@ import numpy as np
 
 from synafa.errors import SynafaError
 from synafa.files import atomic_path
+from synafa.model import schemas as schemas  # declares what the parts must be
+from synafa.model.validation import InvalidModelError, validate
 
 if TYPE_CHECKING:
     from synafa.policy.rule import DecisionRule
@@ -52,6 +54,12 @@ def write_file(
                 f"The array {name!r} of type {array.dtype} cannot be stored; convert it to numbers first."
             )
     text = json.dumps(meta, ensure_ascii=False, sort_keys=True)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise SynafaError(
+            f"A name or label holds a character that has no UTF-8 form: {error.object[error.start]!r}."
+        ) from error
     header = {"format": FORMAT, "version": str(VERSION), "kind": kind, "meta": text}
     header["checksum"] = _checksum(kind, text, plain)
     data = _packed(plain, header)
@@ -71,6 +79,7 @@ def read_file(path: str | os.PathLike[str], kind: str | None = None) -> tuple[di
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise SynafaError(f"{name} is not a synafa model file.")
     _check_version(found.get("version"), name)
+    _check_places(header, len(data) - start, name)
     arrays = {key: _array(data, start, entry, name) for key, entry in header.items()}
     text, stored_kind = found.get("meta"), found.get("kind")
     if not isinstance(text, str) or not isinstance(stored_kind, str):
@@ -103,8 +112,7 @@ def load_model(path: str | os.PathLike[str]) -> SynAFA:
 
     arrays, meta = read_file(path, "policy")
     with _Guard(path):
-        _check_rule(arrays, meta)
-        _check_training(arrays, meta)
+        validate("policy", arrays, meta)
         return SynAFA.from_arrays(arrays, meta)
 
 
@@ -114,7 +122,7 @@ def load_rule(path: str | os.PathLike[str]) -> DecisionRule:
 
     arrays, meta = read_file(path, "policy")
     with _Guard(path):
-        _check_rule(arrays, meta)
+        validate("policy", arrays, meta, ("rule",))
         return DecisionRule.from_arrays(arrays, meta)
 
 
@@ -134,34 +142,6 @@ def _packed(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> by
     return b"".join([len(text).to_bytes(8, "little"), text, *pieces])
 
 
-def _check_rule(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
-    """Types, shapes and ranges that compiled code relies on; a ValueError says that the contents are wrong."""
-    d, bins = len(arrays["single"]), arrays["cond"].shape[2]
-    wanted = {"single": (d,), "pair": (d, d), "cond": (d, d, bins), "costs": (d,), "edges": (d, bins - 1)}
-    wanted |= {"known": (d,), "unavailable": (d,)}
-    for name, shape in wanted.items():
-        kind = "b" if name in ("known", "unavailable") else "f"
-        if arrays[name].shape != shape or arrays[name].dtype.kind != kind:
-            raise ValueError(name)
-    if not (np.isfinite(arrays["costs"]).all() and (arrays["costs"] >= 0).all() and 2 <= bins <= 16):
-        raise ValueError("costs")
-    if not (math.isfinite(meta["budget"]) and meta["budget"] >= 0 and meta["classes"]):
-        raise ValueError("budget")
-
-
-def _check_training(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
-    """As `_check_rule`, for the training codes and classes."""
-    codes, classes, bins = arrays["training_codes"], arrays["training_classes"], meta["n_bins"]
-    n, d, k = len(classes), len(arrays["single"]), len(meta["classes"])
-    packed = bins == 2  # eight rows to a byte
-    if codes.shape != (-(-n // 8) if packed else n, d) or codes.dtype != np.uint8 or bins != arrays["cond"].shape[2]:
-        raise ValueError("training_codes")
-    if classes.ndim != 1 or classes.dtype.kind != "i" or (not packed and (codes >= bins).any()):
-        raise ValueError("training_classes")
-    if n == 0 or classes.min() < 0 or classes.max() >= k or arrays["specific"].shape != (k, d):
-        raise ValueError("training_classes")
-
-
 class _Guard:
     """Turns what a well-formed file with wrong contents causes into one sentence."""
 
@@ -172,6 +152,8 @@ class _Guard:
         return None
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, InvalidModelError):
+            raise SynafaError(f"{self.name} is damaged: {error}; fit and save the model again.") from error
         if isinstance(error, KeyError | TypeError | IndexError | AttributeError) or (
             isinstance(error, ValueError) and not isinstance(error, SynafaError)
         ):
@@ -214,6 +196,23 @@ def _check_version(version: Any, name: str) -> None:
         )
     if int(version) < 1:
         raise _damaged(name)
+
+
+def _check_places(header: Mapping[str, Any], size: int, name: str) -> None:
+    """Refuse arrays that share bytes: a small file could otherwise claim any amount of memory."""
+    try:
+        places = sorted(tuple(entry["data_offsets"]) for entry in header.values())
+        if any(len(place) != 2 or not all(type(edge) is int for edge in place) for place in places):
+            raise TypeError(places)
+    except (KeyError, TypeError) as error:
+        raise _damaged(name) from error
+    reached = 0
+    for begin, end in places:
+        if begin != reached and begin < end:
+            raise SynafaError(f"{name} is damaged: its arrays overlap or leave gaps; fit and save the model again.")
+        reached = max(reached, end)
+    if reached > size:
+        raise SynafaError(f"{name} is cut off or damaged: its header claims more data than the file holds.")
 
 
 def _array(data: bytes, start: int, entry: Any, name: str) -> np.ndarray:
