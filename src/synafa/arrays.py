@@ -48,6 +48,12 @@ def write_file(
                 f"The array {name!r} of type {array.dtype} cannot be stored; convert it to numbers first."
             )
     text = json.dumps(meta, ensure_ascii=False, sort_keys=True)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise SynafaError(
+            f"A name or label holds a character that has no UTF-8 form: {error.object[error.start]!r}."
+        ) from error
     header = {"format": FORMAT, "version": str(VERSION), "kind": kind, "meta": text}
     header["checksum"] = _checksum(kind, text, plain)
     data = _packed(plain, header)
@@ -67,6 +73,7 @@ def read_file(path: str | os.PathLike[str], kind: str | None = None) -> tuple[di
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise SynafaError(f"{name} is not a synafa file.")
     _check_version(found.get("version"), name)
+    _check_places(header, len(data) - start, name)
     arrays = {key: _array(data, start, entry, name) for key, entry in header.items()}
     text, stored_kind = found.get("meta"), found.get("kind")
     if not isinstance(text, str) or not isinstance(stored_kind, str):
@@ -136,6 +143,23 @@ def _check_version(version: Any, name: str) -> None:
         )
     if int(version) < 1:
         raise _damaged(name)
+
+
+def _check_places(header: Mapping[str, Any], size: int, name: str) -> None:
+    """Refuse arrays that share bytes: a small file could otherwise claim any amount of memory."""
+    try:
+        places = sorted(tuple(entry["data_offsets"]) for entry in header.values())
+        if any(len(place) != 2 or not all(type(edge) is int for edge in place) for place in places):
+            raise TypeError(places)
+    except (KeyError, TypeError) as error:
+        raise _damaged(name) from error
+    reached = 0
+    for begin, end in places:
+        if begin != reached and begin < end:
+            raise SynafaError(f"{name} is damaged: its arrays overlap or leave gaps; fit and save the model again.")
+        reached = max(reached, end)
+    if reached > size:
+        raise SynafaError(f"{name} is cut off or damaged: its header claims more data than the file holds.")
 
 
 def _array(data: bytes, start: int, entry: Any, name: str) -> np.ndarray:

@@ -104,17 +104,28 @@ def read_labelled(data: Path, target: str, drop: Iterable[str] | None) -> tuple[
 
 def check_output(path: Path, suffixes: Sequence[str]) -> str:
     """The lower-case suffix of an output path, checked before any work is done."""
+    from synafa.files import is_stream
+
     suffix = path.suffix.lower()
+    if is_stream(path):  # a pipe or device has no name to tell the format by: the first one
+        return suffix if suffix in suffixes or not suffixes else suffixes[0]
     if suffixes and suffix not in suffixes:
         raise SynafaError(f"Cannot tell the format of {str(path)!r}; let it end in {', '.join(suffixes)}.")
     if path.is_dir():
         raise SynafaError(f"{str(path)!r} is a folder; give the name of a file.")
-    parent = path.absolute().parent
+    parent = Path(os.path.realpath(path)).parent
     while not parent.exists():
         parent = parent.parent
     if not parent.is_dir() or not os.access(parent, os.W_OK):
         raise SynafaError(f"Cannot write {str(path)!r}: {str(parent)!r} is not a folder one can write to.")
     return suffix
+
+
+def say(text: str, output: Path | None = None) -> None:
+    """A line for the person at the terminal; on standard error where standard output is the output file."""
+    from synafa.files import is_standard_output
+
+    typer.echo(text, err=output is not None and is_standard_output(output))
 
 
 def number(value: float) -> str:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from synafa.arrays import read_file, write_file
 from synafa.errors import SynafaError
+from synafa.model import schemas as schemas  # declares what the parts must be
+from synafa.model.validation import InvalidModelError, validate
 
 if TYPE_CHECKING:
     from synafa.policy.rule import DecisionRule
@@ -32,8 +30,7 @@ def load_model(path: str | os.PathLike[str]) -> SynAFA:
 
     arrays, meta = read_file(path, "policy")
     with _Guard(path):
-        _check_rule(arrays, meta)
-        _check_training(arrays, meta)
+        validate("policy", arrays, meta)
         return SynAFA.from_arrays(arrays, meta)
 
 
@@ -43,36 +40,8 @@ def load_rule(path: str | os.PathLike[str]) -> DecisionRule:
 
     arrays, meta = read_file(path, "policy")
     with _Guard(path):
-        _check_rule(arrays, meta)
+        validate("policy", arrays, meta, ("rule",))
         return DecisionRule.from_arrays(arrays, meta)
-
-
-def _check_rule(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
-    """Types, shapes and ranges that compiled code relies on; a ValueError says that the contents are wrong."""
-    d, bins = len(arrays["single"]), arrays["cond"].shape[2]
-    wanted = {"single": (d,), "pair": (d, d), "cond": (d, d, bins), "costs": (d,), "edges": (d, bins - 1)}
-    wanted |= {"known": (d,), "unavailable": (d,)}
-    for name, shape in wanted.items():
-        kind = "b" if name in ("known", "unavailable") else "f"
-        if arrays[name].shape != shape or arrays[name].dtype.kind != kind:
-            raise ValueError(name)
-    if not (np.isfinite(arrays["costs"]).all() and (arrays["costs"] >= 0).all() and 2 <= bins <= 16):
-        raise ValueError("costs")
-    if not (math.isfinite(meta["budget"]) and meta["budget"] >= 0 and meta["classes"]):
-        raise ValueError("budget")
-
-
-def _check_training(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
-    """As `_check_rule`, for the training codes and classes."""
-    codes, classes, bins = arrays["training_codes"], arrays["training_classes"], meta["n_bins"]
-    n, d, k = len(classes), len(arrays["single"]), len(meta["classes"])
-    packed = bins == 2  # eight rows to a byte
-    if codes.shape != (-(-n // 8) if packed else n, d) or codes.dtype != np.uint8 or bins != arrays["cond"].shape[2]:
-        raise ValueError("training_codes")
-    if classes.ndim != 1 or classes.dtype.kind != "i" or (not packed and (codes >= bins).any()):
-        raise ValueError("training_classes")
-    if n == 0 or classes.min() < 0 or classes.max() >= k or arrays["specific"].shape != (k, d):
-        raise ValueError("training_classes")
 
 
 class _Guard:
@@ -85,6 +54,8 @@ class _Guard:
         return None
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, InvalidModelError):
+            raise SynafaError(f"{self.name} is damaged: {error}; fit and save the model again.") from error
         if isinstance(error, KeyError | TypeError | IndexError | AttributeError) or (
             isinstance(error, ValueError) and not isinstance(error, SynafaError)
         ):
