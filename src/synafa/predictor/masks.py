@@ -1,0 +1,34 @@
+"""Random sets of known cells: few known cells are drawn as often as many."""
+
+from __future__ import annotations
+
+import numpy as np
+
+ALL_KNOWN = 0.1
+"""Share of training copies in which every observed cell is known."""
+
+
+def random_masks(observed: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A random known set a row, its size log-uniform from 1 to D (observed cells come first).
+
+    Examples
+    --------
+    >>> observed = np.array([[True, False, True]] * 4)
+    >>> bool(random_masks(observed, np.random.default_rng(0))[:, 1].any())
+    False
+    """
+    n, d = observed.shape
+    size = np.floor(np.exp(rng.uniform(0.0, np.log(d + 1), size=(n, 1))))
+    rank = (rng.random((n, d)) + 2.0 * ~observed).argsort(axis=1).argsort(axis=1)
+    return (rank < size) & observed
+
+
+def training_masks(observed: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Nearly the same, without sorting: every cell is kept with a row's own log-uniform probability.
+
+    Also draws rows that know nothing and, in a tenth of the cases, everything.
+    """
+    n, d = observed.shape
+    keep = np.exp(rng.uniform(-np.log(d), 0.0, size=n)) if d > 1 else rng.uniform(0.0, 1.0, size=n)
+    keep[rng.random(n) < ALL_KNOWN] = 1.1
+    return (rng.random((n, d), dtype=np.float32) < keep[:, None].astype(np.float32)) & observed
