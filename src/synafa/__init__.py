@@ -18,7 +18,7 @@ _HOMES = {
     "SynAFA": "policy.synafa",
     "Run": "policy.run",
     "AcquisitionClassifier": "model.classifier",
-    "DecisionGraph": "graph.build",
+    "DecisionGraph": "graph.shape",
     "load_model": "model.storage",
     "save_model": "model.storage",
     "SynafaError": "errors",
@@ -28,7 +28,7 @@ __all__ = ["__version__", *_HOMES]
 
 if TYPE_CHECKING:
     from synafa.errors import SynafaError as SynafaError
-    from synafa.graph.build import DecisionGraph as DecisionGraph
+    from synafa.graph.shape import DecisionGraph as DecisionGraph
     from synafa.information.codes import Discretizer as Discretizer
     from synafa.information.counts import PairCounts as PairCounts
     from synafa.information.pid import Atoms as Atoms

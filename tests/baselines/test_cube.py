@@ -79,7 +79,7 @@ def test_eddi_asks_the_vaes_own_classifier_or_the_shared_one_about_the_same_vae(
     cube: Dataset, classifier: MaskedMLP
 ) -> None:
     builtin, shared = (fitted(name, cube, classifier) for name in ("eddi-builtin", "eddi"))
-    assert builtin.network.vae is shared.network.vae
+    assert builtin.network_.vae is shared.network_.vae
     X, y = cube.X[cube.test], cube.y[cube.test]
     mask = np.random.default_rng(0).random(X.shape) < 0.5
     own, outside = (float((c.predict_proba(X * mask, mask).argmax(axis=1) == y).mean()) for c in (builtin, classifier))
@@ -91,7 +91,7 @@ def test_odins_synthetic_rows_mostly_carry_a_class_that_their_features_show(
 ) -> None:
     """Half of what the model-based variant learns from."""
     policy = fitted("odin-model-based", cube, classifier)
-    x, y = with_synthetic(policy.network.vae, rows_of(cube))
+    x, y = with_synthetic(policy.network_.vae, rows_of(cube))
     right = classifier.predict_proba(x.numpy(), np.ones(x.shape, dtype=bool)).argmax(axis=1) == y.numpy()
     real, synthetic = right[: len(cube.train)].mean(), right[len(cube.train) :].mean()
     assert 0.5 < synthetic < real, (synthetic, real)

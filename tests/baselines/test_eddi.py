@@ -100,7 +100,7 @@ def test_the_score_is_the_mean_divergence_over_cost(task: Any, policy: EDDI) -> 
     outside = Layered(task.n_features, 4)
     shared = EDDI.from_state(*EDDI().fit(task, 2, QUICK, seed=0).state())
     shared.classifier = outside
-    shared.costs = np.array([1.0, 2.0, 3.0, 1.0, 2.0, 3.0])
+    shared.costs_ = np.array([1.0, 2.0, 3.0, 1.0, 2.0, 3.0])
     values, mask = some_states(task)
     scores = shared.scores(torch.from_numpy(values), torch.from_numpy(mask)).numpy()
     imagined = shared.decoded(torch.from_numpy(values), torch.from_numpy(mask)).numpy()
@@ -109,7 +109,7 @@ def test_the_score_is_the_mean_divergence_over_cost(task: Any, policy: EDDI) -> 
         beside, known = np.repeat(values[[row]], 32, 0), np.repeat(mask[[row]], 32, 0)
         beside[:, i], known[:, i] = imagined[row, :, i], True
         then = outside.predict_proba(beside, known)
-        expected = (then * np.log(then / now[row])).sum(1).mean() / (shared.costs[i] / 2)
+        expected = (then * np.log(then / now[row])).sum(1).mean() / (shared.costs_[i] / 2)
         assert scores[row, i] == pytest.approx(expected, rel=1e-3, abs=1e-4)
 
 
@@ -120,7 +120,7 @@ def test_the_short_cuts_agree_with_asking_in_full(task: Any, policy: EDDI) -> No
     x = torch.randn(len(values), 3)
     for fast, slow in (
         (LayersReader(outside.layers), AnyReader(outside, 6)),
-        (VAEReader(policy.network.vae), AnyReader(policy, 6)),
+        (VAEReader(policy.network_.vae), AnyReader(policy, 6)),
     ):
         with torch.no_grad():
             one = fast.extended(fast.start(values, mask), feature, x)
@@ -131,10 +131,10 @@ def test_the_short_cuts_agree_with_asking_in_full(task: Any, policy: EDDI) -> No
 def test_costs_stored_state_and_repeated_proposals(task: Any, policy: EDDI) -> None:
     again = EDDI.from_state(*policy.state())
     values, mask = some_states(task)
-    again.costs = policy.costs = np.array([9.0, 1.0, 1.0, 1.0, 1.0, 1.0])
+    again.costs_ = policy.costs_ = np.array([9.0, 1.0, 1.0, 1.0, 1.0, 1.0])
     remaining = np.full(len(values), 2.0)
     one, two = policy.propose(values, mask, remaining), again.propose(values, mask, remaining)
-    policy.costs = np.ones(6)
+    policy.costs_ = np.ones(6)
     assert np.array_equal(one, two)
     assert (one != 0).all(), "it cannot be afforded"
 

@@ -60,11 +60,11 @@ def test_acting_is_deterministic_and_survives_storage(task: Any, policy: ODIN) -
 
 def test_the_model_adds_as_many_rows_as_there_are_with_the_classifiers_labels(task: Any, policy: ODIN) -> None:
     rows = rows_of(task)
-    x, y = with_synthetic(policy.network.vae, rows)
+    x, y = with_synthetic(policy.network_.vae, rows)
     assert len(x) == len(y) == 2 * len(rows.x)
     assert torch.equal(x[: len(rows.x)], rows.x)
     shown = torch.ones_like(x[len(rows.x) :], dtype=torch.bool)
-    read = policy.network.logits(x[len(rows.x) :], shown).argmax(1)
+    read = policy.network_.logits(x[len(rows.x) :], shown).argmax(1)
     assert (read == y[len(rows.x) :]).float().mean() > 0.7, "label and decoded features tell the same class"
 
 

@@ -54,9 +54,9 @@ def test_acting_uses_no_dropout(branching: OL) -> None:
     X = task.X[task.test]
     mask = np.random.default_rng(0).random(X.shape) < 0.4
     values, known = torch.from_numpy(X) * torch.from_numpy(mask), torch.from_numpy(mask)
-    branching.network.train()  # even so: the Q-network never reads a dropped activation
+    branching.network_.train()  # even so: the Q-network never reads a dropped activation
     first, second = branching.scores(values, known), branching.scores(values, known)
-    branching.network.eval()
+    branching.network_.eval()
     assert torch.equal(first, second)
     assert torch.equal(first, branching.scores(values, known))
 
@@ -102,7 +102,7 @@ def test_q_widths_follow_the_published_rule() -> None:
 def test_stored_and_loaded_it_proposes_the_same(branching: OL) -> None:
     task = tasks.branch()
     again = OL.from_state(*branching.state())
-    assert again.settings == branching.settings
+    assert again.settings_ == branching.settings_
     assert np.array_equal(tasks.spend(branching, task, 4)[0], tasks.spend(again, task, 4)[0])
 
 

@@ -10,7 +10,7 @@ import torch
 from sklearn.metrics import roc_auc_score
 
 from synafa.baselines import train
-from synafa.baselines.cae import CAE, PROFILES, _RelaxedMask, adapt
+from synafa.baselines.cae import CAE, PROFILES, _RelaxedMask
 from synafa.baselines.common import (
     Plateau,
     Purse,
@@ -20,11 +20,11 @@ from synafa.baselines.common import (
     mlp,
     most_steps,
     rows_of,
-    scaled,
     weighted_loss,
 )
 from synafa.baselines.gdfs import GDFS
 from synafa.baselines.permutation import auroc
+from synafa.baselines.settings import scaled
 from synafa.datasets import load
 from tests.baselines.baseline_tasks import one_feature_decides, task
 
@@ -33,7 +33,7 @@ def test_cae_keeps_index_order_only_in_the_faithful_mode() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 6))
     data = task(X, 1.5 * X[:, 1] + 3.0 * X[:, 4] > 0)
-    settings = adapt(PROFILES["standard"], data)
+    settings = PROFILES["standard"].adapted(data)
     policy = CAE().fit(data, 2, settings, 0)
     assert policy.selected_.tolist() == [1, 4]
     assert policy.order[:2].tolist() == [4, 1]
@@ -42,7 +42,7 @@ def test_cae_keeps_index_order_only_in_the_faithful_mode() -> None:
 
 def test_cae_does_not_select_what_the_budget_can_never_buy() -> None:
     data = replace(one_feature_decides(), costs=np.array([1.0, 1, 1, 1, 1, 9, 1, 1]))
-    settings = adapt(PROFILES["quick"], data)
+    settings = PROFILES["quick"].adapted(data)
     assert 5 not in CAE().fit(data, 2, settings, 0).selected_
     assert 5 in CAE(faithful=True).fit(data, 2, settings, 0).selected_
 
@@ -64,11 +64,11 @@ def test_gdfs_acts_by_the_cost_term_it_was_trained_with() -> None:
     data = replace(one_feature_decides(200, d=3, which=0), costs=np.array([1.0, 2.0, 4.0]))
     policy = train("gdfs", data, 4, profile="quick", cache=False)
     with torch.no_grad():
-        policy.model_.selector[-1].weight.zero_()
-        policy.model_.selector[-1].bias.copy_(torch.tensor([-8.0, -8.0, -8.0]))
+        policy.network_.selector[-1].weight.zero_()
+        policy.network_.selector[-1].bias.copy_(torch.tensor([-8.0, -8.0, -8.0]))
     nothing = np.zeros((1, 3), dtype=bool)
     assert policy.propose(nothing.astype(np.float32), nothing, np.array([4.0])).tolist() == [0]
-    assert np.allclose(policy.scores(nothing, nothing)[0], -8.0 - np.log([1.0, 2.0, 4.0]))
+    assert np.allclose(policy.ask(policy.scores, nothing, nothing)[0], -8.0 - np.log([1.0, 2.0, 4.0]))
 
 
 def test_gdfs_trained_for_a_group_counts_it_as_one_acquisition() -> None:

@@ -243,7 +243,7 @@ def test_episodes_survive_a_file(tmp_path, classifier):
 
 def test_a_damaged_file_is_named(tmp_path):
     (tmp_path / "run.safetensors").write_bytes(b"no")
-    with pytest.raises(SynafaError, match=r"run\.safetensors.*cannot be read as episodes"):
+    with pytest.raises(SynafaError, match=r"run\.safetensors' is not a synafa file"):
         Episodes.load(tmp_path / "run.safetensors")
 
 

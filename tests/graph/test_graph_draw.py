@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synafa.graph.build import DecisionGraph, Edge, Node
-from synafa.graph.draw import class_name, limit, short_label, to_dot, to_html, to_json, to_svg, wrap
+from synafa.graph.draw import class_name, limit, pretty, to_dot, to_html, to_json, to_svg, wrap
 from synafa.graph.layout import crossings, order_columns, place_heights, spread
+from synafa.graph.shape import DecisionGraph, Edge, Node
+from synafa.policy.graph import build_graph
 from synafa.policy.synafa import SynAFA
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -83,7 +84,7 @@ def test_boxes_do_not_overlap(graph):
 def chain(width):
     nodes = [Node(0, 0, "a", "why", width, 1.0, (1.0,), 2.0)]
     nodes += [Node(i, 1, None, "done", 1, 1 / width, (1.0,), 1.0) for i in range(1, width + 1)]
-    edges = [Edge(0, i, f"a = {i}", 1) for i in range(1, width + 1)]
+    edges = [Edge(0, i, f"a = {i}", 1, f"= {i}") for i in range(1, width + 1)]
     return DecisionGraph(tuple(nodes), tuple(edges), ("y",), ("a",), ("Something was cut.",))
 
 
@@ -104,10 +105,27 @@ def test_results_with_the_same_consequence_are_one_arrow():
     assert (arrow.label, arrow.count) == ("any result", 2)
 
 
-def test_an_arrow_does_not_repeat_the_name_of_its_box():
-    assert short_label("GCS <= 11.5", "GCS") == "≤ 11.5"
-    assert short_label("3 < GCS <= 11.5", "GCS") == "3 to 11.5"
-    assert short_label("sex = f", "sex") == "= f"
+@pytest.mark.parametrize("name", ["GCS", "a <= b", "3 < GCS <= 11"])
+def test_an_arrow_does_not_repeat_the_name_of_its_box(name):
+    X = np.tile(np.arange(6.0), 50)[:, None]
+    rule = SynAFA(n_bins=3).fit(pl.DataFrame(X, schema=[name]), X[:, 0] > 2).rule_
+    graph = build_graph(rule, rule.codes(X), (X[:, 0] > 2).astype(int), 6, 0)
+    labels = {edge.label: edge.result for edge in graph.edges}
+    cuts = [f"{edge:.4g}" for edge in rule.edges[0]]
+    assert labels == {
+        f"{name} <= {cuts[0]}": f"<= {cuts[0]}",
+        f"{cuts[0]} < {name} <= {cuts[1]}": f"{cuts[0]} to {cuts[1]}",
+        f"{name} > {cuts[1]}": f"> {cuts[1]}",
+    }
+    for edge in graph.edges:
+        (arrow,) = limit(replace(graph, edges=(edge,)), 10).arrows
+        assert arrow.label == pretty(edge.result)
+
+
+def test_comparison_signs_are_pretty_and_names_stay():
+    assert pretty("<= 11.5") == "≤ 11.5"
+    assert pretty("given GCS <= 11.5, it") == "given GCS ≤ 11.5, it"
+    assert pretty("x<=3 >= 2") == "x<=3 ≥ 2"
 
 
 def test_a_class_that_is_a_bare_number_is_called_a_class():

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
+from synafa.arrays import read_file, write_file
 from synafa.errors import SynafaError
 from synafa.model.classifier import AcquisitionClassifier
-from synafa.model.storage import load_model, load_rule, read_file, save_model, write_file
+from synafa.model.storage import load_model, load_rule, save_model
 from synafa.policy.synafa import SynAFA
 
 ARRAYS = {
@@ -72,16 +73,16 @@ def test_the_same_model_gives_the_same_bytes(good, tmp_path):
 
 
 def test_missing_files_folders_and_foreign_files_are_refused(tmp_path):
-    with pytest.raises(SynafaError, match="no model file"):
+    with pytest.raises(SynafaError, match="There is no file"):
         read_file(tmp_path / "nothing")
     with pytest.raises(SynafaError, match="folder"):
         read_file(tmp_path)
     for content in (b"", b"abc", b"a,b\n1,2\n" * 9, b"PK\x03\x04" * 99, bytes(64), b"\x01" + bytes(7) + b"{"):
         (tmp_path / "foreign").write_bytes(content)
-        with pytest.raises(SynafaError, match="not a synafa model"):
+        with pytest.raises(SynafaError, match="not a synafa file"):
             read_file(tmp_path / "foreign")
     save_file({"a": np.zeros(2)}, tmp_path / "other.safetensors")
-    with pytest.raises(SynafaError, match="not a synafa model"):
+    with pytest.raises(SynafaError, match="not a synafa file"):
         read_file(tmp_path / "other.safetensors")
 
 
@@ -165,7 +166,7 @@ def test_a_failed_write_leaves_no_file_behind(tmp_path):
     with pytest.raises(SynafaError, match="'names'"):
         write_file(tmp_path / "m", "policy", {"names": np.array(["a"])}, {})
     (tmp_path / "taken").mkdir()
-    with pytest.raises(SynafaError, match="Cannot write"):
+    with pytest.raises(SynafaError, match="is a folder"):
         write_file(tmp_path / "taken", "policy", ARRAYS, META)
     (tmp_path / "plain").write_text("")
     with pytest.raises(SynafaError, match="Cannot write"):

@@ -12,8 +12,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from synafa import AcquisitionClassifier, SynAFA, SynafaError
 from synafa.analysis.objective import local_search, set_objective
+from synafa.policy.branches import BRANCHES
 from synafa.policy.rule import AFFORDABILITY
-from synafa.policy.run import BRANCHES
 from tests import naive
 from tests.tables_strategy import coded_tables
 

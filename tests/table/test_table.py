@@ -13,7 +13,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from synafa.errors import SynafaError
-from synafa.table.encoder import TableEncoder, parse_costs, read_table, split_target
+from synafa.table.encoder import TableEncoder
+from synafa.table.reading import parse_costs, read_table, split_target
 
 
 def write(tmp_path, text, name="data.csv", encoding="utf-8"):

@@ -15,14 +15,16 @@ from typing import Any, Self
 import numpy as np
 
 from synafa.baselines.aaco_kernels import decide, nearest
-from synafa.baselines.common import Acting, allowed, reveal_matrix, uniform
-from synafa.baselines.training import classifier_layers
+from synafa.baselines.common import Rows, allowed, reveal_matrix, uniform
+from synafa.baselines.policy import BaselinePolicy
+from synafa.baselines.settings import MethodSettings
+from synafa.baselines.training import Progress, classifier_layers
 from synafa.datasets.dataset import Dataset
 from synafa.errors import SynafaError
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(MethodSettings):
     neighbours: int = 5
     masks: int = 100
     trade: float = 0.05  # lambda, the price of one unit of cost in nats
@@ -32,7 +34,7 @@ class Settings:
 PROFILES = {"paper": Settings(), "standard": Settings(), "quick": Settings()}
 
 
-class AACO(Acting):
+class AACO(BaselinePolicy):
     """Keeps the training rows and asks the shared classifier about them.
 
     In the study's faithful mode a best set that adds nothing means stop (-1), which the harness under a hard budget
@@ -40,30 +42,25 @@ class AACO(Acting):
     """
 
     name = "aaco"
+    profiles = PROFILES
+    kept = ("x", "y", "weights", "reveal")
+    seed_: int
+    x_: np.ndarray
+    y_: np.ndarray
+    weights_: np.ndarray
+    reveal_: np.ndarray
 
-    def fit(
-        self,
-        dataset: Dataset,
-        budget: float,
-        settings: Settings | None = None,
-        seed: int = 0,
-        classifier: Any = None,
-        progress: Any = None,
-    ) -> Self:
-        """Keep the training rows; `budget` is not used."""
-        if classifier is None:
+    def learn(self, dataset: Dataset, rows: Rows, seed: int, progress: Progress) -> None:
+        """Keep the training rows; the budget is not used."""
+        if self.classifier is None:
             raise SynafaError("AACO asks the shared classifier; pass classifier=...")
-        self.settings_ = settings or PROFILES["standard"]
         self.seed_ = seed
         self.x_ = np.ascontiguousarray(dataset.X[dataset.train], dtype=np.float32)
         self.y_ = np.ascontiguousarray(dataset.y[dataset.train], dtype=np.int64)
         counts = np.bincount(self.y_, minlength=dataset.n_classes)
         self.weights_ = np.where(counts > 0, len(self.y_) / np.maximum(counts, 1), 0.0)
-        self.costs_ = np.asarray(dataset.costs, dtype=np.float64)
         reveal = reveal_matrix(dataset)
         self.reveal_ = np.eye(len(self.costs_), dtype=bool) if reveal is None else reveal > 0
-        self.classifier = classifier
-        return self
 
     @property
     def classifier(self) -> Any:
@@ -98,31 +95,13 @@ class AACO(Acting):
             raise SynafaError(
                 "AACO can only be saved with a classifier that offers its `layers`, as the masked MLP does."
             )
-        arrays: dict[str, np.ndarray] = {
-            "x": self.x_,
-            "y": self.y_,
-            "weights": self.weights_,
-            "costs": self.costs_,
-            "reveal": self.reveal_,
-        }
-        arrays.update({f"layer{i}": layer for i, layer in enumerate(layers)})
-        settings = self.settings_
-        meta = {
-            "seed": self.seed_,
-            "neighbours": settings.neighbours,
-            "masks": settings.masks,
-            "trade": settings.trade,
-            "fresh": settings.fresh,
-        }
-        return arrays, meta
+        arrays, meta = super().state()
+        return {**arrays, **{f"layer{i}": layer for i, layer in enumerate(layers)}}, {**meta, "seed": self.seed_}
 
     @classmethod
     def from_state(cls, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Self:
-        policy = cls()
-        policy.settings_ = Settings(meta["neighbours"], meta["masks"], meta["trade"], meta["fresh"])
+        policy = super().from_state(arrays, meta)
         policy.seed_ = int(meta["seed"])
-        policy.x_, policy.y_, policy.weights_ = arrays["x"], arrays["y"], arrays["weights"]
-        policy.costs_, policy.reveal_ = arrays["costs"], arrays["reveal"].astype(bool)
         policy.classifier = Layers(tuple(arrays[f"layer{i}"] for i in range(6)))
         return policy
 

@@ -8,49 +8,33 @@ in index order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Self
+from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from synafa.baselines.common import (
-    Acting,
     BestState,
     Plateau,
     Rows,
     Ticker,
     adam,
-    allowed,
-    batches,
-    best_allowed,
     hard_draw,
     minus_gumbel,
     mlp,
     most_steps,
-    rows_of,
-    scaled,
-    training,
+    one_epoch,
     uniform,
     weighted_loss,
 )
+from synafa.baselines.policy import BaselinePolicy
+from synafa.baselines.settings import AnnealedSettings
+from synafa.baselines.training import Progress
 from synafa.datasets.dataset import Dataset
 
-
-@dataclass(frozen=True)
-class Settings:
-    hidden: tuple[int, int] = (128, 128)
-    epochs: int = 250  # at most, for each temperature
-    batch: int = 128
-    lr: float = 1e-3
-    min_lr: float = 1e-5
-    patience: int = 5
-    temperatures: tuple[float, float, int] = (10.0, 0.01, 10)  # first, last, how many
-    logit_scale: float = 0.2
-    least_steps: int = 0
-
-
+Settings = AnnealedSettings
 PROFILES = {
     "paper": Settings(),
     "standard": Settings(epochs=8, batch=1024, lr=4e-3, patience=3, least_steps=300),
@@ -58,40 +42,26 @@ PROFILES = {
 }
 
 
-def adapt(settings: Settings, dataset: Dataset) -> Settings:
-    """More passes over few rows."""
-    return scaled(settings, len(dataset.train))
-
-
-class CAE(Acting):
+class CAE(BaselinePolicy):
     """Acquires a fixed set; what does not fit the budget is skipped unless `faithful`."""
 
     name = "cae"
+    profiles = PROFILES
+    kept = ("rank", "selected")
+    rank_: np.ndarray
+    selected_: np.ndarray
 
-    def fit(
-        self,
-        dataset: Dataset,
-        budget: float,
-        settings: Settings | None = None,
-        seed: int = 0,
-        classifier: Any = None,
-        progress: Any = None,
-    ) -> Self:
-        """Learn the set for `budget`; `classifier` is not used."""
-        settings = settings or adapt(PROFILES["standard"], dataset)
-        rows = rows_of(dataset)
-        size = most_steps(dataset, budget)
-        dear = rows.costs > budget + 1e-6  # can never be bought; the faithful mode selects them all the same
+    def learn(self, dataset: Dataset, rows: Rows, seed: int, progress: Progress) -> None:
+        """Learn the set for the budget; the classifier is not used."""
+        settings = self.settings_
+        size = most_steps(dataset, self.budget_)
+        dear = rows.costs > self.budget_ + 1e-6  # can never be bought; the faithful mode selects them all the same
         if self.faithful or uniform(dataset.costs) or bool(dear.all()):
             dear = torch.zeros_like(dear)
-        with training(seed):
-            model = _Selector(rows, size, settings, dear)
-            _train(model, rows, settings, Ticker(progress, settings.epochs * settings.temperatures[2], "CAE"))
-            chosen = _distinct(model.scores().argmax(dim=1).numpy(), size, dear.numpy())
-            self.rank_ = _ranks(model, rows, chosen)
-        self.selected_ = np.sort(chosen)
-        self.costs_ = np.asarray(dataset.costs, dtype=np.float64)
-        return self
+        model = _Selector(rows, size, settings, dear)
+        _train(model, rows, settings, Ticker(progress, settings.most_epochs, "CAE"))
+        chosen = _distinct(model.scores().argmax(dim=1).numpy(), size, dear.numpy())
+        self.rank_, self.selected_ = _ranks(model, rows, chosen), np.sort(chosen)
 
     @property
     def order(self) -> np.ndarray:
@@ -102,19 +72,9 @@ class CAE(Acting):
         return np.argsort(self.rank_, kind="stable")
 
     def propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> np.ndarray:
-        may = allowed(mask, self.costs_, remaining, self.faithful)
         place = np.empty(len(self.rank_))
         place[self.order] = np.arange(len(self.rank_))
-        return best_allowed(np.broadcast_to(-place, may.shape), may)
-
-    def state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        return {"rank": self.rank_, "selected": self.selected_, "costs": self.costs_}, {}
-
-    @classmethod
-    def from_state(cls, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Self:
-        policy = cls()
-        policy.rank_, policy.selected_, policy.costs_ = arrays["rank"], arrays["selected"], arrays["costs"]
-        return policy
+        return self.best(-place[None, :], mask, remaining)
 
 
 class _RelaxedMask(torch.autograd.Function):
@@ -146,19 +106,24 @@ class _Selector(nn.Module):
         self.scale = settings.logit_scale
         self.rows = rows
         self.dear = dear
+        self.weights = rows.weights()
 
     def scores(self) -> Tensor:
         """The logits with what can never be bought pushed out."""
         return (self.logits / self.scale).masked_fill(self.dear, -1e9).detach()
 
-    def relaxed(self, x: Tensor, temperature: float) -> Tensor:
-        scores = (self.logits / self.scale).masked_fill(self.dear, -1e9)
-        mask = _RelaxedMask.apply(scores, len(x), temperature)
-        return self.network(x * self.rows.shown(mask))
+    def loss(self, x: Tensor, y: Tensor, taken: Tensor) -> Tensor:
+        """The loss of the network behind what `taken` shows."""
+        return weighted_loss(self.network(x * self.rows.shown(taken)), y, self.weights)
 
-    def hard(self, x: Tensor) -> Tensor:
+    def relaxed_loss(self, temperature: float, x: Tensor, y: Tensor) -> Tensor:
+        scores = (self.logits / self.scale).masked_fill(self.dear, -1e9)
+        return self.loss(x, y, _RelaxedMask.apply(scores, len(x), temperature))
+
+    @torch.no_grad()
+    def hard_loss(self, x: Tensor, y: Tensor) -> float:
         picked = hard_draw(self.scores().expand(len(x), -1, -1))
-        return self.network(x * self.rows.shown(torch.zeros_like(x).scatter_(1, picked, 1.0)))
+        return float(self.loss(x, y, torch.zeros_like(x).scatter_(1, picked, 1.0)))
 
     def reset_repeats(self) -> None:
         """A row whose argmax repeats an earlier row's starts again from zeros."""
@@ -168,21 +133,14 @@ class _Selector(nn.Module):
 
 
 def _train(model: _Selector, rows: Rows, settings: Settings, tick: Ticker) -> None:
-    weights = rows.weights()
     best = BestState(model)
-    first, last, count = settings.temperatures
-    for stage, temperature in enumerate(np.geomspace(first, last, count), start=1):
+    for stage, temperature in settings.stages():
         optimiser = adam(model.parameters(), settings.lr)
         plateau = Plateau(model, optimiser, settings.patience, settings.min_lr)
         for _ in range(settings.epochs):
-            for index in batches(len(rows.x), settings.batch):
-                loss = weighted_loss(model.relaxed(rows.x[index], float(temperature)), rows.y[index], weights)
-                optimiser.zero_grad(set_to_none=True)
-                loss.backward()
-                optimiser.step()
+            one_epoch(rows, settings.batch, optimiser, partial(model.relaxed_loss, temperature))
             model.reset_repeats()
-            with torch.no_grad():
-                validation = float(weighted_loss(model.hard(rows.x_validation), rows.y_validation, weights))
+            validation = model.hard_loss(rows.x_validation, rows.y_validation)
             best.offer(validation)
             tick()
             if plateau.step(validation):
@@ -201,14 +159,11 @@ def _distinct(tops: np.ndarray, size: int, dear: np.ndarray) -> np.ndarray:
 @torch.no_grad()
 def _ranks(model: _Selector, rows: Rows, chosen: np.ndarray) -> np.ndarray:
     """0 for the feature of the set the network misses most per cost, and so on; features outside follow by index."""
-    weights = rows.weights()
     losses = []
     for left_out in chosen:
         mask = torch.zeros(1, rows.n_features)
         mask[0, [int(i) for i in chosen if i != left_out]] = 1.0
-        losses.append(
-            float(weighted_loss(model.network(rows.x_validation * rows.shown(mask)), rows.y_validation, weights))
-        )
+        losses.append(float(model.loss(rows.x_validation, rows.y_validation, mask)))
     inside = chosen[np.lexsort((chosen, -np.array(losses)))]
     rank = np.empty(rows.n_features, dtype=np.int64)
     rank[np.concatenate([inside, np.setdiff1d(np.arange(rows.n_features), chosen)])] = np.arange(rows.n_features)

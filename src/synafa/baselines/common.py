@@ -6,9 +6,9 @@ nor on what ran before; at these sizes a second thread costs more than it brings
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -142,8 +142,8 @@ def mlp(widths: Sequence[int], dropout: float = 0.0) -> nn.Sequential:
 
 
 def masked_input(x: Tensor, mask: Tensor) -> Tensor:
-    """[x*m, m]."""
-    return torch.cat([x * mask, mask], dim=1)
+    """[x*m, m]; the mask may be bool or 0 and 1."""
+    return torch.cat([x * mask, mask.to(x.dtype)], dim=1)
 
 
 def class_weights(y: Tensor, n_classes: int, normalised: bool = True) -> Tensor:
@@ -168,23 +168,6 @@ def adam(parameters: Any, lr: float = 1e-3) -> torch.optim.Adam:
     return torch.optim.Adam(parameters, lr=lr, fused=True)
 
 
-def scaled(settings: Any, n_train: int) -> Any:
-    """Settings whose stages make at least `least_steps` optimiser steps: smaller batches, then more passes.
-
-    A pass over a few hundred rows is only a few steps; the published settings (`least_steps` 0) are left as they are.
-    """
-    if settings.least_steps == 0:
-        return settings
-    batch = min(settings.batch, max(128, n_train // 16))  # never below the published 128
-    passes = -(-settings.least_steps // max(1, -(-n_train // batch)))
-    longer = {
-        field.name: max(getattr(settings, field.name), passes)
-        for field in fields(settings)
-        if field.name.endswith("epochs")
-    }
-    return replace(settings, batch=batch, **longer)
-
-
 def set_lr(optimiser: torch.optim.Optimizer, lr: float) -> None:
     for group in optimiser.param_groups:
         group["lr"] = lr
@@ -193,6 +176,21 @@ def set_lr(optimiser: torch.optim.Optimizer, lr: float) -> None:
 def batches(n: int, size: int) -> Iterator[Tensor]:
     """Shuffled index batches covering 0..n-1 once (torch's global generator); the last one may be small."""
     yield from torch.randperm(n).split(size)
+
+
+def descend(optimiser: torch.optim.Optimizer, loss: Tensor) -> None:
+    """One optimiser step down the gradient of `loss`."""
+    optimiser.zero_grad(set_to_none=True)
+    loss.backward()
+    optimiser.step()
+
+
+def one_epoch(
+    rows: Rows, size: int, optimiser: torch.optim.Optimizer, loss: Callable[[Tensor, Tensor], Tensor]
+) -> None:
+    """One pass over the training rows in shuffled batches, each one step down `loss(x, y)`."""
+    for index in batches(len(rows.x), size):
+        descend(optimiser, loss(rows.x[index], rows.y[index]))
 
 
 def concrete(logits: Tensor, temperature: float) -> Tensor:
@@ -291,7 +289,7 @@ def load_module(module: nn.Module, arrays: dict[str, np.ndarray], prefix: str = 
 class Ticker:
     """Counts epochs towards a known most and reports the share done."""
 
-    def __init__(self, progress: Any, most: int, text: str) -> None:
+    def __init__(self, progress: Callable[[float, str], None], most: int, text: str) -> None:
         self.progress = progress
         self.most = max(1, most)
         self.text = text
@@ -303,25 +301,7 @@ class Ticker:
     def reach(self, epochs: int) -> None:
         """Count up to `epochs`, also those that early stopping saved."""
         self.done = min(self.most, max(self.done, epochs))
-        if self.progress is not None:
-            self.progress(self.done / self.most, self.text)
-
-
-class Acting:
-    """What the policies share when acting: costs, the faithful mode, and whether they look at what remains."""
-
-    name = "baseline"
-    version = 1
-    profile: str | None = None
-    costs_: np.ndarray
-
-    def __init__(self, faithful: bool = False) -> None:
-        self.faithful = faithful
-
-    @property
-    def uses_remaining(self) -> bool:
-        """False when all features cost the same: then what remains cannot change which one is proposed."""
-        return not (self.faithful or uniform(self.costs_))
+        self.progress(self.done / self.most, self.text)
 
 
 class Purse:

@@ -17,10 +17,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from synafa.baselines.common import Rows
-from synafa.baselines.network_policy import NetworkPolicy, Progress
+from synafa.baselines.network_policy import NetworkPolicy
 from synafa.baselines.partial_vae import PartialVAE, VAESettings, shared_vae, vae_part
 from synafa.baselines.rl import unit_costs
-from synafa.baselines.training import classifier_layers
+from synafa.baselines.training import Progress, classifier_layers
 from synafa.datasets.dataset import Dataset
 from synafa.errors import SynafaError
 
@@ -151,30 +151,28 @@ class EDDI(NetworkPolicy):
     """Efficient dynamic discovery of high-value information."""
 
     name = "eddi"
-    settings_class = Settings
+    profiles = PROFILES
+    network_class = _Network
     chunk = 256
-    network: _Network
+    network_: _Network
 
-    def build(self, settings: Settings, n_features: int, n_classes: int) -> nn.Module:
-        return _Network(settings, n_features, n_classes)
-
-    def learn(self, dataset: Dataset, rows: Rows, costs: Tensor, seed: int, progress: Progress) -> None:
-        self.network.vae = shared_vae(dataset, rows, vae_part(self.settings), seed, progress)
+    def train_network(self, dataset: Dataset, rows: Rows, seed: int, progress: Progress) -> None:
+        self.network_.vae = shared_vae(dataset, rows, vae_part(self.settings_), seed, progress)
 
     def reader(self) -> Reader:
-        if self.settings.builtin:
-            return VAEReader(self.network.vae)
+        if self.settings_.builtin:
+            return VAEReader(self.network_.vae)
         if self.classifier is None:
             raise SynafaError("EDDI asks the shared classifier; set `classifier`, or use the variant eddi-builtin.")
         layers = classifier_layers(self.classifier)
-        masked = layers is not None and layers[0].shape[1] == 2 * len(self.costs)
-        return LayersReader(layers) if layers is not None and masked else AnyReader(self.classifier, len(self.costs))
+        masked = layers is not None and layers[0].shape[1] == 2 * len(self.costs_)
+        return LayersReader(layers) if layers is not None and masked else AnyReader(self.classifier, len(self.costs_))
 
     def decoded(self, values: Tensor, mask: Tensor) -> Tensor:
         """(n, S, D): the decoded features of each row's own latent samples."""
-        mean, log_variance = self.network.vae.encode(values, mask)
-        z = mean[:, None] + self.network.noise * torch.exp(0.5 * log_variance)[:, None]
-        return self.network.vae.decoder(z)
+        mean, log_variance = self.network_.vae.encode(values, mask)
+        z = mean[:, None] + self.network_.noise * torch.exp(0.5 * log_variance)[:, None]
+        return self.network_.vae.decoder(z)
 
     def scores(self, values: Tensor, mask: Tensor) -> Tensor:
         reader = self.reader()
@@ -183,15 +181,15 @@ class EDDI(NetworkPolicy):
         now = reader.plain(start)
         row, feature = (~mask).nonzero(as_tuple=True)
         gain = torch.zeros(len(row))
-        size = max(1, BUFFER // (self.settings.drawn * reader.width))
+        size = max(1, BUFFER // (self.settings_.drawn * reader.width))
         for part in torch.arange(len(row)).split(size):
             r, i = row[part], feature[part]
             then = reader.extended(start[r], i, imagined[r, :, i])
             gain[part] = (then.exp() * (then - now[r][:, None])).sum(-1).mean(1)
         result = torch.zeros(mask.shape)
-        result[row, feature] = gain / unit_costs(self.costs)[feature]
+        result[row, feature] = gain / unit_costs(self.costs_)[feature]
         return result
 
     def probabilities(self, values: Tensor, mask: Tensor) -> Tensor:
-        reader = VAEReader(self.network.vae)
+        reader = VAEReader(self.network_.vae)
         return reader.plain(reader.start(values, mask)).exp()

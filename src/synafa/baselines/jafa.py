@@ -6,13 +6,14 @@ and keeps training on the states visited. An episode's only reward under a hard 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from synafa.baselines.common import Rows, adam, mlp, sample_losses
-from synafa.baselines.network_policy import NetworkPolicy, Progress
+from synafa.baselines.common import Rows, adam, descend, mlp, sample_losses
+from synafa.baselines.network_policy import NetworkPolicy
 from synafa.baselines.rl import (
     Arena,
     affordable,
@@ -25,6 +26,7 @@ from synafa.baselines.rl import (
 )
 from synafa.baselines.rl_training import PretrainSettings, greedy_loss, pretrain, run_batches
 from synafa.baselines.set_encoder import SetEncoder, start_lively
+from synafa.baselines.training import Progress
 from synafa.datasets.dataset import Dataset
 
 
@@ -37,6 +39,7 @@ class Settings(PretrainSettings):
     rounds: int = 5
     classifier_hidden: tuple[int, ...] = (32, 32)
     q_hidden: tuple[int, ...] = (32, 32)
+    for_images: ClassVar[dict[str, Any]] = {"classifier_hidden": (128, 128)}
 
 
 PROFILES = {
@@ -44,13 +47,6 @@ PROFILES = {
     "standard": Settings(batches=1500, pretrain_batches=2000, pretrain_patience=5, checks=10),
     "quick": Settings(batches=250, pretrain_batches=500, pretrain_patience=5, checks=5),
 }
-
-
-def adapt(settings: Settings, dataset: Dataset) -> Settings:
-    """Images get the wider classifier and the sparser masks of the published setting."""
-    if dataset.n_features < 500:
-        return settings
-    return replace(settings, classifier_hidden=(128, 128), hide_low=0.75, hide_high=0.99)
 
 
 class _Network(nn.Module):
@@ -65,7 +61,7 @@ class _Network(nn.Module):
     def logits(self, values: Tensor, mask: Tensor) -> Tensor:
         return self.classifier(self.encoder(values, mask))
 
-    def values(self, values: Tensor, mask: Tensor) -> Tensor:
+    def scores(self, values: Tensor, mask: Tensor) -> Tensor:
         return self.q(self.encoder(values, mask).detach())
 
 
@@ -73,18 +69,13 @@ class JAFA(NetworkPolicy):
     """Joint active feature acquisition and classification."""
 
     name = "jafa"
-    settings_class = Settings
-    network: _Network
+    profiles = PROFILES
+    network_class = _Network
+    network_: _Network
 
-    def build(self, settings: Settings, n_features: int, n_classes: int) -> nn.Module:
-        return _Network(settings, n_features, n_classes)
-
-    def scores(self, values: Tensor, mask: Tensor) -> Tensor:
-        return self.network.values(values, mask)
-
-    def learn(self, dataset: Dataset, rows: Rows, costs: Tensor, seed: int, progress: Progress) -> None:
-        settings, network = self.settings, self.network
-        arena = Arena(rows.x, costs, self.budget, rows.reveal, settings.parallel)
+    def train_network(self, dataset: Dataset, rows: Rows, seed: int, progress: Progress) -> None:
+        settings, network, costs = self.settings_, self.network_, torch.from_numpy(self.costs_)
+        arena = Arena(rows.x, costs, self.budget_, rows.reveal, settings.parallel)
         reader = nn.ModuleList([network.encoder, network.classifier])
         pretrain(reader, network.logits, rows, settings, lambda share: progress(0.2 * share, "jafa: classifier"))
         target = target_copy(network.q)
@@ -114,12 +105,10 @@ class JAFA(NetworkPolicy):
                 following = double_q_value(q[1:], target(states[1:]), may)
                 returns = lambda_returns(reward, frames.done, following, settings.trace)
             taken = q[:-1].gather(-1, frames.action[..., None]).squeeze(-1)
-            optimiser.zero_grad(set_to_none=True)
-            (losses.mean() + nn.functional.mse_loss(taken, returns)).backward()
-            optimiser.step()
+            descend(optimiser, losses.mean() + nn.functional.mse_loss(taken, returns))
             soft_update(target, network.q, settings.target_rate)
 
         def validation_loss() -> float:
-            return greedy_loss(network.values, network.logits, rows, costs, self.budget)
+            return greedy_loss(network, rows, costs, self.budget_)
 
         run_batches(network, settings, one_batch, validation_loss, progress, 0.2, "jafa: policy")

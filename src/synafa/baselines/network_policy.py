@@ -1,140 +1,85 @@
-"""What the reinforcement-learning and partial-VAE policies share: a network scores the features, the best allowed wins.
+"""What the policies with a network share: it scores the features, the best one allowed wins.
 
 A subclass says how its network is built, trained and asked; proposing in chunks, storing and loading are here.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from synafa.baselines.common import (
-    Rows,
-    allowed,
-    best_allowed,
-    load_module,
-    module_arrays,
-    one_thread,
-    rows_of,
-    training,
-    uniform,
-)
+from synafa.baselines.common import Rows, load_module, module_arrays, one_thread, training
+from synafa.baselines.policy import BaselinePolicy
+from synafa.baselines.training import Progress
 from synafa.datasets.dataset import Dataset
 
-Progress = Callable[[float, str], None]
 
+class NetworkPolicy(BaselinePolicy):
+    """A policy whose `scores` come from `network_`; parameters and settings are all there is to store.
 
-class NetworkPolicy(ABC):
-    """A policy whose `scores` come from `network`; parameters and settings are all there is to store."""
+    The network is an nn.Module made by `network_class(settings, n_features, n_classes)`, with `logits(values, mask)`
+    and `scores(values, mask)` unless `probabilities` and `scores` are overridden.
+    """
 
-    version: ClassVar[int] = 1
-    name: str = ""
-    settings_class: ClassVar[type]
+    network_class: ClassVar[type[nn.Module]]
     chunk: ClassVar[int] = 4096
 
-    network: Any  # an nn.Module; with `logits(values, mask)` unless `probabilities` is overridden
-    settings: Any
-    costs: np.ndarray
-    budget: float
-    n_classes: int
-
-    def __init__(self, faithful: bool = False) -> None:
-        self.faithful = faithful
+    network_: Any
+    n_classes_: int
 
     @abstractmethod
-    def build(self, settings: Any, n_features: int, n_classes: int) -> nn.Module:
-        """The untrained network."""
+    def train_network(self, dataset: Dataset, rows: Rows, seed: int, progress: Progress) -> None:
+        """Train `self.network_`."""
 
-    @abstractmethod
-    def learn(self, dataset: Dataset, rows: Rows, costs: Tensor, seed: int, progress: Progress) -> None:
-        """Train `self.network`."""
+    def learn(self, dataset: Dataset, rows: Rows, seed: int, progress: Progress) -> None:
+        self._build(rows.n_classes)
+        self.train_network(dataset, rows, seed, progress)
+        self.network_.eval().requires_grad_(False)
 
-    @abstractmethod
+    def _build(self, n_classes: int) -> None:
+        self.n_classes_ = n_classes
+        self.network_ = self.network_class(self.settings_, len(self.costs_), n_classes)
+
     def scores(self, values: Tensor, mask: Tensor) -> Tensor:
         """(n, D): the larger, the sooner."""
-
-    @property
-    def uses_remaining(self) -> bool:
-        """With equal costs what remains cannot change the choice; in faithful mode it is not looked at."""
-        return not (self.faithful or uniform(self.costs))
-
-    def fit(
-        self,
-        dataset: Dataset,
-        budget: float,
-        settings: Any = None,
-        seed: int = 0,
-        classifier: Any = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Train on the dataset's training rows for `budget`."""
-        self.settings = self.settings_class() if settings is None else settings
-        self.budget = float(budget)
-        self.costs = np.asarray(dataset.costs, dtype=np.float64)
-        self.n_classes = dataset.n_classes
-        self.classifier = classifier
-        with training(seed):
-            self.network = self.build(self.settings, dataset.n_features, dataset.n_classes)
-            self.learn(dataset, rows_of(dataset), torch.from_numpy(self.costs), seed, progress or _silent)
-        self.network.eval().requires_grad_(False)
-        return self
+        return self.network_.scores(values, mask)
 
     def propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> np.ndarray:
-        """The next feature of each row, int64 (n,); -1 where nothing can be had."""
-        may = allowed(mask, self.costs, remaining, self.faithful)
-        scores = np.empty(np.shape(mask), dtype=np.float32)
-        with one_thread(), torch.inference_mode():
-            for start in range(0, len(scores), self.chunk):
-                part = slice(start, start + self.chunk)
-                known = torch.from_numpy(np.array(mask[part], dtype=bool))
-                seen = torch.from_numpy(np.array(values[part], dtype=np.float32)) * known
-                scores[part] = self.scores(seen, known).numpy()
-        return best_allowed(scores, may)
+        scores = np.empty(np.shape(mask))
+        for start in range(0, len(scores), self.chunk):
+            part = slice(start, start + self.chunk)
+            scores[part] = self.ask(self.scores, values[part], mask[part])
+        return self.best(scores, mask, remaining)
 
-    def probabilities(self, values: Tensor, mask: Tensor) -> Tensor:
-        """(n, K): what the policy's own classifier makes of a state, dropout off."""
-        return torch.softmax(self.network.logits(values, mask), dim=1)
-
-    def predict_proba(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        """Class probabilities of the policy's own classifier, float32 (n, K)."""
+    def ask(self, what: Callable[[Tensor, Tensor], Tensor], values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """`what(values, mask)` of states given as arrays, hidden values at 0."""
         known = torch.from_numpy(np.array(mask, dtype=bool))
         seen = torch.from_numpy(np.array(values, dtype=np.float32)) * known
         with one_thread(), torch.inference_mode():
-            return self.probabilities(seen, known).numpy()
+            return what(seen, known).numpy()
+
+    def probabilities(self, values: Tensor, mask: Tensor) -> Tensor:
+        """(n, K): what the policy's own classifier makes of a state, dropout off."""
+        return torch.softmax(self.network_.logits(values, mask), dim=1)
+
+    def predict_proba(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """Class probabilities of the policy's own classifier, float32 (n, K)."""
+        return self.ask(self.probabilities, values, mask)
 
     def state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """The arrays and the JSON-serialisable rest."""
-        arrays = {**module_arrays(self.network, "network."), "costs": self.costs}
-        meta = {
-            "settings": asdict(self.settings),
-            "budget": self.budget,
-            "n_classes": self.n_classes,
-            "faithful": self.faithful,
-        }
-        return arrays, meta
+        arrays, meta = super().state()
+        return {**arrays, **module_arrays(self.network_, "network.")}, {**meta, "n_classes": self.n_classes_}
 
     @classmethod
     def from_state(cls, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Self:
-        """The policy that `state` described."""
-        policy = cls(faithful=bool(meta.get("faithful", False)))
-        known = {key: tuple(value) if isinstance(value, list) else value for key, value in meta["settings"].items()}
-        policy.settings = cls.settings_class(**known)
-        policy.budget = float(meta["budget"])
-        policy.n_classes = int(meta["n_classes"])
-        policy.costs = np.asarray(arrays["costs"], dtype=np.float64)
-        policy.classifier = None
+        policy = super().from_state(arrays, meta)
         with training(0):
-            policy.network = policy.build(policy.settings, len(policy.costs), policy.n_classes)
-        load_module(policy.network, arrays, "network.")
-        policy.network.requires_grad_(False)
+            policy._build(int(meta["n_classes"]))
+        load_module(policy.network_, arrays, "network.")
+        policy.network_.requires_grad_(False)
         return policy
-
-
-def _silent(share: float, text: str) -> None:
-    """Progress for nobody."""

@@ -13,11 +13,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from synafa.baselines.common import Rows, adam
-from synafa.baselines.network_policy import NetworkPolicy, Progress
+from synafa.baselines.common import Rows, adam, descend
+from synafa.baselines.network_policy import NetworkPolicy
 from synafa.baselines.partial_vae import PartialVAE, VAESettings, shared_vae, vae_part
 from synafa.baselines.rl import Arena, LoopSettings, lambda_returns
 from synafa.baselines.rl_training import greedy_loss, run_batches
+from synafa.baselines.training import Progress
 from synafa.datasets.dataset import Dataset
 
 
@@ -64,7 +65,7 @@ class _Network(nn.Module):
     def logits(self, values: Tensor, mask: Tensor) -> Tensor:
         return self.vae.classifier(self.mean(values, mask))
 
-    def preferences(self, values: Tensor, mask: Tensor) -> Tensor:
+    def scores(self, values: Tensor, mask: Tensor) -> Tensor:
         return self.policy(self.mean(values, mask))
 
     def log_policy(self, state: Tensor, allowed: Tensor) -> Tensor:
@@ -75,21 +76,16 @@ class ODIN(NetworkPolicy):
     """Optimal discovery of high-value information."""
 
     name = "odin"
-    settings_class = Settings
-    network: _Network
+    profiles = PROFILES
+    network_class = _Network
+    network_: _Network
 
-    def build(self, settings: Settings, n_features: int, n_classes: int) -> nn.Module:
-        return _Network(settings, n_features, n_classes)
-
-    def scores(self, values: Tensor, mask: Tensor) -> Tensor:
-        return self.network.preferences(values, mask)
-
-    def learn(self, dataset: Dataset, rows: Rows, costs: Tensor, seed: int, progress: Progress) -> None:
-        settings, network = self.settings, self.network
-        Arena(rows.x, costs, self.budget, rows.reveal, 1)  # refuses a budget that affords nothing, before the VAE
+    def train_network(self, dataset: Dataset, rows: Rows, seed: int, progress: Progress) -> None:
+        settings, network, costs = self.settings_, self.network_, torch.from_numpy(self.costs_)
+        Arena(rows.x, costs, self.budget_, rows.reveal, 1)  # refuses a budget that affords nothing, before the VAE
         network.vae = shared_vae(dataset, rows, vae_part(settings), seed, lambda s, t: progress(0.5 * s, t))
         x, y = (rows.x, rows.y) if not settings.model_based else with_synthetic(network.vae, rows)
-        arena = Arena(x, costs, self.budget, rows.reveal, settings.parallel)
+        arena = Arena(x, costs, self.budget_, rows.reveal, settings.parallel)
         heads = nn.ModuleList([network.policy, network.value])
         optimiser = adam(heads.parameters(), settings.learning_rate)
         nothing = network.mean(torch.zeros(1, rows.n_features), torch.zeros(1, rows.n_features, dtype=torch.bool))
@@ -101,16 +97,16 @@ class ODIN(NetworkPolicy):
             self.improve(rollout, optimiser)
 
         def validation_loss() -> float:
-            return greedy_loss(network.preferences, network.logits, rows, costs, self.budget)
+            return greedy_loss(network, rows, costs, self.budget_)
 
         run_batches(heads, settings, one_batch, validation_loss, progress, 0.5, "odin: policy")
 
     @torch.no_grad()
     def roll(self, arena: Arena, state: Tensor, nothing: Tensor, y: Tensor) -> tuple[Rollout, Tensor]:
         """Advance all episodes; each outcome is encoded once, for its reward and as the next state."""
-        network = self.network
+        network = self.network_
         steps: list[tuple[Tensor, ...]] = []
-        for _ in range(self.settings.steps):
+        for _ in range(self.settings_.steps):
             log_p = network.log_policy(state, arena.allowed)
             action = (log_p - torch.empty_like(log_p).exponential_().log_()).argmax(1)  # a draw from the policy
             rows, may = arena.rows, arena.allowed
@@ -124,7 +120,7 @@ class ODIN(NetworkPolicy):
 
     def improve(self, rollout: Rollout, optimiser: torch.optim.Optimizer) -> None:
         """One pass of clipped policy steps and smooth-L1 value steps over the frames."""
-        settings, network = self.settings, self.network
+        settings, network = self.settings_, self.network_
         with torch.no_grad():
             following = network.value(rollout.next_state)[..., 0]
             returns = lambda_returns(rollout.reward, rollout.done, following, settings.trace)
@@ -140,9 +136,7 @@ class ODIN(NetworkPolicy):
             surrogate = torch.min(ratio * gain, ratio.clamp(1 - settings.clip, 1 + settings.clip) * gain).mean()
             entropy = -(log_p.exp() * log_p).sum(1).mean()
             critic = F.smooth_l1_loss(network.value(state)[:, 0], goal)
-            optimiser.zero_grad(set_to_none=True)
-            (critic - surrogate - settings.entropy * entropy).backward()
-            optimiser.step()
+            descend(optimiser, critic - surrogate - settings.entropy * entropy)
 
 
 @torch.no_grad()

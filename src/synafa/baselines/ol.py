@@ -7,14 +7,15 @@ A P-network with dropout predicts; a Q-network beside it reads the same input an
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from synafa.baselines.common import Rows, adam, weighted_loss
-from synafa.baselines.network_policy import NetworkPolicy, Progress
+from synafa.baselines.common import Rows, adam, descend, weighted_loss
+from synafa.baselines.network_policy import NetworkPolicy
 from synafa.baselines.rl import (
     Arena,
     Frames,
@@ -29,6 +30,7 @@ from synafa.baselines.rl import (
     unit_costs,
 )
 from synafa.baselines.rl_training import PretrainSettings, greedy_loss, pretrain, run_batches
+from synafa.baselines.training import Progress
 from synafa.datasets.dataset import Dataset
 
 BLOCK = 1 << 18  # numbers in the widest buffer of the dropout passes: 1 MiB, which stays in cache
@@ -43,6 +45,7 @@ class Settings(PretrainSettings):
     dropout: float = 0.5
     passes: int = 1000
     replay: int = 100_000
+    for_images: ClassVar[dict[str, Any]] = {"hidden": (512, 512, 128, 64)}
 
 
 PROFILES = {
@@ -50,13 +53,6 @@ PROFILES = {
     "standard": Settings(batches=1500, pretrain_batches=5000, checks=10, passes=100),
     "quick": Settings(batches=250, pretrain_batches=500, pretrain_patience=5, checks=5, passes=32),
 }
-
-
-def adapt(settings: Settings, dataset: Dataset) -> Settings:
-    """Images get the wider network and the sparser masks of the published setting."""
-    if dataset.n_features < 500:
-        return settings
-    return replace(settings, hidden=(512, 512, 128, 64), hide_low=0.75, hide_high=0.99)
 
 
 def q_widths(hidden: tuple[int, ...]) -> tuple[int, ...]:
@@ -151,7 +147,7 @@ class _Network(nn.Module):
         with torch.no_grad():
             return self.p.activations(inputs, training=False)[:-1]
 
-    def values(self, values: Tensor, mask: Tensor) -> Tensor:
+    def scores(self, values: Tensor, mask: Tensor) -> Tensor:
         inputs = self.inputs(values, mask)
         return self.q(inputs, self.beside(inputs))
 
@@ -160,23 +156,18 @@ class OL(NetworkPolicy):
     """Opportunistic learning."""
 
     name = "ol"
-    settings_class = Settings
-    network: _Network
+    profiles = PROFILES
+    network_class = _Network
+    network_: _Network
 
-    def build(self, settings: Settings, n_features: int, n_classes: int) -> nn.Module:
-        return _Network(settings, n_features, n_classes)
-
-    def scores(self, values: Tensor, mask: Tensor) -> Tensor:
-        return self.network.values(values, mask)
-
-    def learn(self, dataset: Dataset, rows: Rows, costs: Tensor, seed: int, progress: Progress) -> None:
-        settings, network = self.settings, self.network
-        arena = Arena(rows.x, costs, self.budget, rows.reveal, settings.parallel)
+    def train_network(self, dataset: Dataset, rows: Rows, seed: int, progress: Progress) -> None:
+        settings, network, costs = self.settings_, self.network_, torch.from_numpy(self.costs_)
+        arena = Arena(rows.x, costs, self.budget_, rows.reveal, settings.parallel)
         pretrain(network.p, network.logits, rows, settings, lambda share: progress(0.1 * share, "ol: predictor"))
         target = target_copy(network.q)
         optimiser = adam(network.parameters(), settings.learning_rate)
         replay = Replay(settings.replay, settings.steps, rows.n_features)
-        weights, price = rows.weights(), unit_costs(self.costs)
+        weights, price = rows.weights(), unit_costs(self.costs_)
 
         def rewards(frames: Frames) -> Tensor:
             """L1 change of the dropout mean / cost, (T, N); an episode's next state is its step's outcome, once."""
@@ -196,7 +187,7 @@ class OL(NetworkPolicy):
             with torch.no_grad():
                 frames = collect(
                     arena,
-                    lambda a: epsilon_greedy(network.values(a.values(), a.mask), a.allowed, epsilon),
+                    lambda a: epsilon_greedy(network.scores(a.values(), a.mask), a.allowed, epsilon),
                     settings.steps,
                 )
                 replay.add(frames, rewards(frames))
@@ -212,13 +203,11 @@ class OL(NetworkPolicy):
             network.train()
             reached, index = frames.after.flatten(0, 1), frames.rows[:-1].flatten()
             prediction = weighted_loss(network.logits(rows.x[index] * reached, reached), rows.y[index], weights)
-            optimiser.zero_grad(set_to_none=True)
-            (prediction + F.mse_loss(taken, returns)).backward()
-            optimiser.step()
+            descend(optimiser, prediction + F.mse_loss(taken, returns))
             soft_update(target, network.q, settings.target_rate)
 
         def validation_loss() -> float:
             network.eval()
-            return greedy_loss(network.values, network.logits, rows, costs, self.budget)
+            return greedy_loss(network, rows, costs, self.budget_)
 
         run_batches(network, settings, one_batch, validation_loss, progress, 0.1, "ol: policy")

@@ -14,15 +14,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from synafa.baselines.common import BestState, Rows, adam, mlp, sample_losses, training
-from synafa.baselines.network_policy import Progress
+from synafa.baselines.common import BestState, Rows, adam, descend, mlp, sample_losses, training
+from synafa.baselines.settings import MethodSettings
+from synafa.baselines.training import Progress
 from synafa.datasets.dataset import Dataset
 
 REMEMBERED = 4  # VAEs that stay in memory for the next policy
 
 
 @dataclass(frozen=True)
-class VAESettings:
+class VAESettings(MethodSettings):
     """Published numbers; `max_batches` bounds the early stop, whose checks are `check_every` batches apart."""
 
     embedding: int = 20
@@ -114,9 +115,7 @@ def fit_vae(rows: Rows, settings: VAESettings, progress: Progress) -> PartialVAE
         index = indices.pop()
         mask = _mask(len(index), d, rows.n_classes, settings.hide_high * torch.rand(()))
         noise = torch.randn(len(index), settings.latent)
-        optimiser.zero_grad(set_to_none=True)
-        vae.loss(rows.x[index], rows.y[index], mask, weights, settings.kl_weight, noise).backward()
-        optimiser.step()
+        descend(optimiser, vae.loss(rows.x[index], rows.y[index], mask, weights, settings.kl_weight, noise))
         vae.shorten()
         if batch % settings.check_every == 0:
             progress(batch / settings.max_batches, "partial VAE")

@@ -7,40 +7,23 @@ macro) when column i is replaced by draws with replacement from the training col
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
 from scipy.stats import rankdata
 from torch import Tensor, nn
 
-from synafa.baselines.common import (
-    Acting,
-    Plateau,
-    Rows,
-    Ticker,
-    adam,
-    allowed,
-    batches,
-    best_allowed,
-    mlp,
-    rows_of,
-    scaled,
-    training,
-    weighted_loss,
-)
+from synafa.baselines.common import Plateau, Rows, Ticker, adam, mlp, one_epoch, weighted_loss
+from synafa.baselines.policy import BaselinePolicy
+from synafa.baselines.settings import EpochSettings
+from synafa.baselines.training import Progress
 from synafa.datasets.dataset import Dataset
 
 
 @dataclass(frozen=True)
-class Settings:
-    hidden: tuple[int, int] = (128, 128)
-    epochs: int = 250
-    batch: int = 128
-    lr: float = 1e-3
-    min_lr: float = 1e-6
+class Settings(EpochSettings):
     patience: int = 2
-    least_steps: int = 0
 
 
 PROFILES = {
@@ -50,34 +33,18 @@ PROFILES = {
 }
 
 
-def adapt(settings: Settings, dataset: Dataset) -> Settings:
-    """More passes over few rows."""
-    return scaled(settings, len(dataset.train))
-
-
-class PermutationImportance(Acting):
+class PermutationImportance(BaselinePolicy):
     """Acquires in the order of permutation importance; unaffordable features are skipped."""
 
     name = "permutation"
+    profiles = PROFILES
+    kept = ("importance",)
+    importance_: np.ndarray
 
-    def fit(
-        self,
-        dataset: Dataset,
-        budget: float,
-        settings: Settings | None = None,
-        seed: int = 0,
-        classifier: Any = None,
-        progress: Any = None,
-    ) -> Self:
-        """Train the network and rank the features; `budget` and `classifier` are not used."""
-        settings = settings or adapt(PROFILES["standard"], dataset)
-        rows = rows_of(dataset)
-        with training(seed):
-            network = _train(rows, settings, Ticker(progress, settings.epochs, "permutation importance"))
-            drop = _importance(network, rows, np.random.default_rng(seed))
-        self.costs_ = np.asarray(dataset.costs, dtype=np.float64)
-        self.importance_ = drop
-        return self
+    def learn(self, dataset: Dataset, rows: Rows, seed: int, progress: Progress) -> None:
+        """Train the network and rank the features; neither budget nor classifier is used."""
+        network = _train(rows, self.settings_, Ticker(progress, self.settings_.most_epochs, "permutation importance"))
+        self.importance_ = _importance(network, rows, np.random.default_rng(seed))
 
     @property
     def order(self) -> np.ndarray:
@@ -85,17 +52,7 @@ class PermutationImportance(Acting):
         return np.argsort(-self.importance_, kind="stable")
 
     def propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> np.ndarray:
-        may = allowed(mask, self.costs_, remaining, self.faithful)
-        return best_allowed(np.broadcast_to(self.importance_, may.shape), may)
-
-    def state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        return {"importance": self.importance_, "costs": self.costs_}, {}
-
-    @classmethod
-    def from_state(cls, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Self:
-        policy = cls()
-        policy.importance_, policy.costs_ = arrays["importance"], arrays["costs"]
-        return policy
+        return self.best(self.importance_[None, :], mask, remaining)
 
 
 def _train(rows: Rows, settings: Settings, tick: Ticker) -> nn.Sequential:
@@ -104,11 +61,7 @@ def _train(rows: Rows, settings: Settings, tick: Ticker) -> nn.Sequential:
     optimiser = adam(network.parameters(), settings.lr)
     plateau = Plateau(network, optimiser, settings.patience, settings.min_lr)
     for _ in range(settings.epochs):
-        for index in batches(len(rows.x), settings.batch):
-            loss = weighted_loss(network(rows.x[index]), rows.y[index], weights)
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            optimiser.step()
+        one_epoch(rows, settings.batch, optimiser, lambda x, y: weighted_loss(network(x), y, weights))
         tick()
         with torch.no_grad():
             if plateau.step(float(weighted_loss(network(rows.x_validation), rows.y_validation, weights))):

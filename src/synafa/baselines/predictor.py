@@ -8,109 +8,92 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from synafa.baselines.common import (
-    Acting,
     Plateau,
+    Purse,
     Rows,
+    Ticker,
     adam,
-    allowed,
-    batches,
-    best_allowed,
-    load_module,
     masked_input,
-    module_arrays,
-    one_thread,
+    most_steps,
+    one_epoch,
     weighted_loss,
 )
+from synafa.baselines.network_policy import NetworkPolicy
+from synafa.baselines.settings import PredictorSettings
+from synafa.baselines.training import Progress
+from synafa.datasets.dataset import Dataset
 
 
-class PredictorPolicy(Acting, ABC):
-    """A policy with a predictor of its own: asking its networks, storing and loading."""
+class Joint(ABC):
+    """The second stage: predictor and selector trained together on episodes of at most `steps` acquisitions."""
 
-    settings_class: ClassVar[type]
+    def __init__(self, network: Any, rows: Rows, settings: Any, steps: int, budget: float, faithful: bool) -> None:
+        self.network, self.rows, self.settings, self.steps = network, rows, settings, steps
+        self.budget, self.faithful = budget, faithful
+        self.weights = rows.weights()
 
-    model_: Any  # an nn.Module with `n_classes` and `predict([x*m, m])`
-    settings_: Any
-
-    @staticmethod
     @abstractmethod
-    def build(n_features: int, n_classes: int, settings: Any) -> nn.Module:
-        """The untrained networks."""
+    def train(self, tick: Ticker) -> None:
+        """Train `network`, the best state restored at the end."""
 
-    @abstractmethod
-    def scores(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        """(n, D): the larger, the sooner."""
+    def purse(self, n: int) -> Purse:
+        """Fresh episodes for n rows."""
+        return Purse(self.rows, n, self.budget, self.faithful)
 
-    @torch.no_grad()
-    def ask(self, network: Callable[[Tensor], Tensor], values: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        """What `network` makes of [x*m, m]."""
-        with one_thread():
-            known = torch.from_numpy(np.ascontiguousarray(mask, dtype=np.float32))
-            x = torch.from_numpy(np.ascontiguousarray(values, dtype=np.float32))
-            return network(masked_input(x, known)).numpy()
 
-    def propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> np.ndarray:
-        return best_allowed(self.scores(values, mask), allowed(mask, self.costs_, remaining, self.faithful))
+class PredictorPolicy(NetworkPolicy):
+    """A policy with a predictor of its own: trained first by itself, then together with what selects.
 
-    def predict_proba(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        """The class probabilities of the policy's own predictor."""
-        return self.ask(lambda inputs: torch.softmax(self.model_.predict(inputs), dim=1), values, mask)
+    The network has `predict([x*m, m])` and `first_trained`, the part of it that the first stage trains.
+    """
 
-    def state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        meta = {"n_classes": self.model_.n_classes, "hidden": list(self.settings_.hidden)}
-        return {**module_arrays(self.model_, "model."), "costs": self.costs_}, meta
+    joint_class: ClassVar[type[Joint]]
 
-    @classmethod
-    def from_state(cls, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Self:
-        policy = cls()
-        policy.costs_ = arrays["costs"]
-        policy.settings_ = cls.settings_class(hidden=tuple(meta["hidden"]))
-        policy.model_ = cls.build(len(policy.costs_), int(meta["n_classes"]), policy.settings_)
-        load_module(policy.model_, arrays, "model.")
-        return policy
+    def train_network(self, dataset: Dataset, rows: Rows, seed: int, progress: Progress) -> None:
+        settings, network, steps = self.settings_, self.network_, most_steps(dataset, self.budget_)
+        tick = Ticker(progress, settings.most_epochs, self.name.upper())
+        pretrain(network.first_trained, network.predict, rows, settings, tick)
+        self.joint_class(network, rows, settings, steps, self.budget_, self.faithful).train(tick)
+
+    def probabilities(self, values: Tensor, mask: Tensor) -> Tensor:
+        return torch.softmax(self.network_.predict(masked_input(values, mask)), dim=1)
 
 
 def pretrain(
     module: nn.Module,
     predict: Callable[[Tensor], Tensor],
     rows: Rows,
-    hide: tuple[float, float],
-    epochs: int,
-    batch: int,
-    patience: int,
-    lr: float = 1e-3,
-    tick: Callable[[], None] | None = None,
+    settings: PredictorSettings,
+    tick: Ticker,
 ) -> None:
-    """Train `module` so that `predict([x*m, m])` gives good class scores, at most `epochs`, best state restored.
+    """Train `module` so that `predict([x*m, m])` gives good class scores, best state restored.
 
     The validation masks are drawn once, from the same range, so that epochs are compared on the same task.
     """
     weights = rows.weights(normalised=False)
-    optimiser = adam(module.parameters(), lr)
-    plateau = Plateau(module, optimiser, patience)
-    low, high = hide
+    optimiser = adam(module.parameters(), settings.lr)
+    plateau = Plateau(module, optimiser, settings.patience)
+    low, high = settings.hide
     share = low + (high - low) * torch.rand(len(rows.x_validation), 1)
     validation = masked_input(rows.x_validation, (torch.rand_like(rows.x_validation) >= share).float())
-    for _ in range(epochs):
+
+    def loss(x: Tensor, y: Tensor) -> Tensor:
+        p = low + (high - low) * float(torch.rand(()))
+        return weighted_loss(predict(masked_input(x, (torch.rand_like(x) >= p).float())), y, weights)
+
+    for _ in range(settings.pretrain_epochs):
         module.train()
-        for index in batches(len(rows.x), batch):
-            x = rows.x[index]
-            p = low + (high - low) * float(torch.rand(()))
-            loss = weighted_loss(predict(masked_input(x, (torch.rand_like(x) >= p).float())), rows.y[index], weights)
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            optimiser.step()
+        one_epoch(rows, settings.batch, optimiser, loss)
         module.eval()
         with torch.no_grad():
             stop = plateau.step(float(weighted_loss(predict(validation), rows.y_validation, weights)))
-        if tick is not None:
-            tick()
+        tick()
         if stop:
             break
     plateau.restore()

@@ -25,7 +25,7 @@ class Baseline:
     name : what `train` and the command line take
     title, paper, kind : for people
     greedy : True when it looks one acquisition ahead only, False when it plans further
-    where : `module:Class` inside `synafa.baselines`; the module also holds `PROFILES: dict[str, Settings]`
+    where : `module:Class` inside `synafa.baselines`
     per_budget : True when the budget enters training (one model per budget)
     needs_classifier : True when the policy asks the shared classifier
     options : settings that make this line a variant of its class, as (field, value) pairs
@@ -63,13 +63,11 @@ class Baseline:
         return getattr(self.module(), self.where.split(":")[1])
 
     def settings(self, profile: str, dataset: Any = None) -> Any:
-        """The settings of a profile with this line's options, adapted to `dataset` if the module has `adapt`."""
+        """The settings of a profile with this line's options, adapted to `dataset` if one is given."""
         if profile not in PROFILE_NAMES:
             raise SynafaError(f"Unknown profile {profile!r}; choose one of {', '.join(PROFILE_NAMES)}.")
-        module = self.module()
-        settings = replace(module.PROFILES[profile], **dict(self.options))
-        adapt = getattr(module, "adapt", None)
-        return adapt(settings, dataset) if adapt is not None and dataset is not None else settings
+        settings = replace(self.cls().profiles[profile], **dict(self.options))
+        return settings if dataset is None else settings.adapted(dataset)
 
     def as_row(self) -> dict[str, Any]:
         """The line as plain values, for `--json` and tables."""

@@ -17,11 +17,12 @@ import torch
 from torch import Tensor, nn
 
 from synafa.baselines.common import TINY
+from synafa.baselines.settings import MethodSettings
 from synafa.errors import SynafaError
 
 
 @dataclass(frozen=True)
-class LoopSettings:
+class LoopSettings(MethodSettings):
     """The shared loop: how many frames, how they are explored, and how their returns are formed.
 
     checks > 0 (never in the paper profile) looks at the greedy policy's validation loss that many times in the second

@@ -5,14 +5,16 @@ of frames and, outside the paper profile, validation of the greedy policy.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
 
-from synafa.baselines.common import BestState, Rows, adam, weighted_loss
-from synafa.baselines.network_policy import Progress
+from synafa.baselines.common import BestState, Rows, adam, descend, weighted_loss
 from synafa.baselines.rl import LoopSettings, spend
+from synafa.baselines.training import Progress
+from synafa.datasets.dataset import Dataset
 
 VALIDATION_ROWS = 2000  # enough to tell states apart; PhysioNet has 2,400, bank 9,042
 
@@ -30,6 +32,13 @@ class PretrainSettings(LoopSettings):
     batch_size: int = 128
     hide_low: float = 0.0
     hide_high: float = 0.9
+    for_images: ClassVar[dict[str, Any]] = {}
+
+    def adapted(self, dataset: Dataset) -> Self:
+        """Images get the wider network (`for_images`) and the sparser masks of the published setting."""
+        if dataset.n_features < 500:
+            return self
+        return replace(self, hide_low=0.75, hide_high=0.99, **self.for_images)
 
 
 def random_mask(n: int, d: int, low: float, high: float) -> Tensor:
@@ -60,9 +69,7 @@ def pretrain(
         indices = indices or list(torch.randperm(n).split(settings.batch_size))
         index = indices.pop()
         mask = random_mask(len(index), d, settings.hide_low, settings.hide_high)
-        optimiser.zero_grad(set_to_none=True)
-        weighted_loss(logits(rows.x[index] * mask, mask), rows.y[index], weights).backward()
-        optimiser.step()
+        descend(optimiser, weighted_loss(logits(rows.x[index] * mask, mask), rows.y[index], weights))
         if batch % settings.pretrain_check == 0 and len(x_check):
             progress(batch / settings.pretrain_batches)
             module.eval()
@@ -101,17 +108,11 @@ def run_batches(
     best.restore()
 
 
-def greedy_loss(
-    score: Callable[[Tensor, Tensor], Tensor],
-    logits: Callable[[Tensor, Tensor], Tensor],
-    rows: Rows,
-    costs: Tensor,
-    budget: float,
-) -> float:
-    """Weighted validation loss of `logits` after acquiring greedily by `score` to the end of the budget."""
+def greedy_loss(network: Any, rows: Rows, costs: Tensor, budget: float) -> float:
+    """Weighted validation loss of `network.logits` after acquiring greedily by `network.scores` within the budget."""
     x, y = rows.x_validation[:VALIDATION_ROWS], rows.y_validation[:VALIDATION_ROWS]
     if len(x) == 0:
         return 0.0
     with torch.no_grad():
-        mask = spend(score, x, costs, budget, rows.reveal)
-        return float(weighted_loss(logits(x * mask, mask), y, rows.weights()))
+        mask = spend(network.scores, x, costs, budget, rows.reveal)
+        return float(weighted_loss(network.logits(x * mask, mask), y, rows.weights()))

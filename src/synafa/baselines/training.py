@@ -8,7 +8,6 @@ with every model that was finished, and it is loaded without executing anything.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -16,16 +15,17 @@ from typing import Any
 
 import numpy as np
 
+from synafa.arrays import read_file, write_file
 from synafa.baselines.registry import Baseline, find
 from synafa.datasets.dataset import Dataset
 from synafa.errors import SynafaError
-from synafa.files import atomic_path, cache_dir, content_hash
+from synafa.files import cache_dir, content_hash
 
 Progress = Callable[[float, str], None]
 """Called with the share of the work done (0..1, an upper bound under early stopping) and a short text."""
 
 State = tuple[dict[str, np.ndarray], dict[str, Any]]
-FORMAT = "synafa-baseline-1"
+KIND = "trained baseline"
 
 
 def train(
@@ -85,27 +85,13 @@ def cached(kind: str, configuration: Any, build: Callable[[], State], cache: str
 
 
 def save_state(path: str | Path, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:
-    """Write arrays and a JSON header as one safetensors file, atomically."""
-    from safetensors.numpy import save_file
-
-    header = {"format": FORMAT, "meta": json.dumps(meta, sort_keys=True)}
-    with atomic_path(path) as temporary:
-        save_file({key: np.ascontiguousarray(value) for key, value in arrays.items()}, temporary, metadata=header)
+    """Write arrays and JSON values as one file, atomically."""
+    write_file(path, KIND, arrays, meta)
 
 
 def load_state(path: str | Path) -> State:
     """Read what `save_state` wrote."""
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(str(path), framework="numpy") as file:
-            header = file.metadata() or {}
-            arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
-    except (OSError, SafetensorError) as error:
-        raise SynafaError(f"{path} is not a readable trained baseline ({error}); delete it to train again.") from error
-    if header.get("format") != FORMAT:
-        raise SynafaError(f"{path} is not a trained baseline of this version; delete it to train again.")
-    return arrays, json.loads(header["meta"])
+    return read_file(path, KIND)
 
 
 def save(policy: Any, path: str | Path) -> None:

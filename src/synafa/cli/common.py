@@ -67,7 +67,7 @@ def split_names(words: Iterable[str] | None, known: Sequence[str] | None = None)
 
 def check_names(names: Iterable[str], known: Sequence[str]) -> None:
     """Refuse a name that is none of the features, with the closest one."""
-    from synafa.table.encoder import close_names
+    from synafa.table.names import close_names
 
     for name in names:
         if name not in known:
@@ -93,7 +93,7 @@ def parse_values(words: Iterable[str] | None, known: Sequence[str]) -> dict[str,
 
 def read_labelled(data: Path, target: str, drop: Iterable[str] | None) -> tuple[pl.DataFrame, Any]:
     """Features and labels of a file, without the columns to leave out."""
-    from synafa.table.encoder import read_table, split_target
+    from synafa.table.reading import read_table, split_target
 
     table = read_table(data)
     dropped = split_names(drop, table.columns)
@@ -104,17 +104,28 @@ def read_labelled(data: Path, target: str, drop: Iterable[str] | None) -> tuple[
 
 def check_output(path: Path, suffixes: Sequence[str]) -> str:
     """The lower-case suffix of an output path, checked before any work is done."""
+    from synafa.files import is_stream
+
     suffix = path.suffix.lower()
+    if is_stream(path):  # a pipe or device has no name to tell the format by: the first one
+        return suffix if suffix in suffixes or not suffixes else suffixes[0]
     if suffixes and suffix not in suffixes:
         raise SynafaError(f"Cannot tell the format of {str(path)!r}; let it end in {', '.join(suffixes)}.")
     if path.is_dir():
         raise SynafaError(f"{str(path)!r} is a folder; give the name of a file.")
-    parent = path.absolute().parent
+    parent = Path(os.path.realpath(path)).parent
     while not parent.exists():
         parent = parent.parent
     if not parent.is_dir() or not os.access(parent, os.W_OK):
         raise SynafaError(f"Cannot write {str(path)!r}: {str(parent)!r} is not a folder one can write to.")
     return suffix
+
+
+def say(text: str, output: Path | None = None) -> None:
+    """A line for the person at the terminal; on standard error where standard output is the output file."""
+    from synafa.files import is_standard_output
+
+    typer.echo(text, err=output is not None and is_standard_output(output))
 
 
 def number(value: float) -> str:

@@ -20,6 +20,7 @@ from synafa.cli.common import (
     number,
     print_json,
     read_labelled,
+    say,
     split_names,
 )
 from synafa.errors import SynafaError
@@ -56,8 +57,9 @@ def fit(
 
     Example: `synafa fit patients.csv --target died --costs PaO2=5 lactate=3 --known age,sex --budget 8 -o model.synafa`
     """
+    from synafa.files import is_standard_output
     from synafa.policy.synafa import SynAFA
-    from synafa.table.encoder import parse_costs
+    from synafa.table.reading import parse_costs
 
     check_output(output, ())
     features, labels = read_labelled(data, target, drop)
@@ -91,7 +93,7 @@ def fit(
     if as_json:
         print_json(summary)
         return
-    out = console()
+    out = console(error=is_standard_output(output))
     out.print(
         f"Fitted on {features.height:,} rows, {len(names)} features, {len(policy.classes_)} classes; "
         f"budget {number(budget)}."
@@ -125,7 +127,7 @@ def acquire(
     Example: `synafa acquire model.synafa patients.csv -o run.csv`
     """
     from synafa.model.storage import load_model
-    from synafa.table.encoder import read_table
+    from synafa.table.reading import read_table
 
     suffix = check_output(output, (".csv", ".parquet", ".json"))
     policy = load_model(model)
@@ -149,9 +151,10 @@ def acquire(
     if as_json:
         print_json(summary)
         return
-    typer.echo(
+    say(
         f"{len(counts):,} rows: {counts.mean():.2f} measurements and a cost of {run.cost.mean():.2f} each on average, "
-        f"{summary['distinct_sets']:,} different sets. Written to {output}."
+        f"{summary['distinct_sets']:,} different sets. Written to {output}.",
+        output,
     )
 
 
@@ -233,7 +236,7 @@ def graph(
     if as_json:
         print_json({"graph": str(output), "nodes": len(drawn.nodes), "edges": len(drawn.edges), "cut": list(cut)})
         return
-    typer.echo(" ".join([f"{len(drawn.nodes)} states and {len(drawn.edges)} results, written to {output}.", *cut]))
+    say(" ".join([f"{len(drawn.nodes)} states and {len(drawn.edges)} results, written to {output}.", *cut]), output)
 
 
 def pairs(

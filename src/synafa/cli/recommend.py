@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,10 +14,22 @@ from synafa.errors import SynafaError
 if TYPE_CHECKING:
     from synafa.policy.rule import DecisionRule, Recommendation
 
-_HELP = (
-    "Type the result; 'no' when it cannot be measured, 'other' for what comes otherwise, 'back' to take back the last "
-    "answer, 'stop' to end."
-)
+COMMANDS = {
+    "no": ("no", "n", "cannot", "cannot measure", "unavailable", "na"),
+    "other": ("other",),
+    "back": ("back", "undo"),
+    "stop": ("stop", "quit", "q", "exit"),
+    "help": ("help", "?"),
+}
+_MEANINGS = {
+    "no": "when it cannot be measured",
+    "other": "for what comes otherwise",
+    "back": "to take back the last answer",
+    "stop": "to end",
+    "help": "for this help",
+}
+_HELP = f"Type the result; {', '.join(f'{command!r} {meaning}' for command, meaning in _MEANINGS.items())}."
+_SHOWN = 6  # categories that fit into a question
 
 
 def next_measurement(
@@ -72,64 +85,91 @@ def _converse(rule: DecisionRule, values: dict[str, str], absent: list[str], rem
         typer.echo(describe(found))
         if found.feature is None:
             break
-        answer = _ask(rule, found, values, absent)
-        if answer is None:
+        command, answer = _ask(rule, found, values, absent)
+        if command == "stop":
             break
-        if answer == "back":
+        if command == "back":
             if history:
                 values, absent, remaining = history.pop()
             else:
                 typer.echo("There is no answer to take back.")
             continue
         history.append((dict(values), list(absent), remaining))
-        if answer == "no":
+        if command == "no":
             absent = [*absent, found.feature]
             continue
         values = {**values, found.feature: answer}
         if remaining is not None:
             remaining = max(remaining - found.cost, 0.0)
     typer.echo()
-    typer.echo(_summary(values, absent))
+    typer.echo(_summary(values, absent, remaining))
 
 
-def _ask(rule: DecisionRule, found: Recommendation, values: Mapping[str, str], absent: Sequence[str]) -> str | None:
-    """A usable value, `"no"`, `"back"`, or None for the end."""
+def _ask(
+    rule: DecisionRule, found: Recommendation, values: Mapping[str, str], absent: Sequence[str]
+) -> tuple[str, str]:
+    """`("value", a usable value)`, or one of the commands "no", "back" and "stop" with nothing."""
+    feature = str(found.feature)
+    categories = rule.encoder.categories_.get(feature, ())
+    for sentence in _ambiguities(feature, categories):
+        typer.echo(sentence)
+    few = f" ({', '.join(categories)})" if 0 < len(categories) <= _SHOWN else ""
     while True:
         try:
-            answer = input(f"{found.feature} = ").strip()
+            answer = input(f"{feature}{few} = ").strip()
         except EOFError:
             typer.echo()
-            return None
-        word = answer.lower()
-        if word in ("stop", "quit", "q", "exit"):
-            return None
-        if word in ("no", "n", "cannot", "cannot measure", "unavailable", "na"):
-            return "no"
-        if word in ("back", "undo"):
-            return "back"
-        if word == "other":
-            without = [*absent, str(found.feature)]
+            return "stop", ""
+        command, answer = understand(answer, categories)
+        if command == "other":
+            without = [*absent, feature]
             typer.echo(describe(rule.next_feature(values, remaining=found.remaining, unavailable=without)))
-            continue
-        if not answer or word in ("help", "?"):
+        elif command == "help":
             typer.echo(_HELP)
-            continue
-        try:  # the same check that the next recommendation makes
-            rule.next_feature({**values, str(found.feature): answer})
-        except SynafaError as error:
-            typer.echo(str(error))
-            continue
-        return answer
+        elif command != "value":
+            return command, ""
+        else:
+            try:  # the same check that the next recommendation makes
+                rule.next_feature({**values, feature: answer})
+                return command, answer
+            except SynafaError as error:
+                typer.echo(str(error))
 
 
-def _summary(values: Mapping[str, str], absent: Iterable[str]) -> str:
+def understand(answer: str, categories: Sequence[str]) -> tuple[str, str]:
+    """What an answer means: one of `COMMANDS`, or "value" with the value.
+
+    A category of the feature comes before a command of the same name, spelt exactly or else but for its capitals; a
+    command behind a slash is a command unless that, too, is a category.
+    """
+    alike = [category for category in categories if category.lower() == answer.lower()]
+    if answer in categories or len(alike) > 1:
+        return "value", answer
+    if alike:
+        return "value", alike[0]
+    word = answer.lower().removeprefix("/")
+    if not word:
+        return "help", ""
+    return next((command for command, words in COMMANDS.items() if word in words), "value"), answer
+
+
+def _ambiguities(feature: str, categories: Sequence[str]) -> list[str]:
+    """A sentence for each command whose own word is a value of the feature."""
+    return [
+        f"Here {command!r} is a value of {feature}; write '/{command}' {_MEANINGS[command]}."
+        for command in COMMANDS
+        if command in {category.lower() for category in categories}
+    ]
+
+
+def _summary(values: Mapping[str, str], absent: Sequence[str], remaining: float | None) -> str:
     measured = ", ".join(f"{name}={value}" for name, value in values.items()) or "nothing"
     lines = [f"Measured: {measured}."]
-    if list(absent):
+    if absent:
         lines.append(f"Could not be measured: {', '.join(absent)}.")
-    words = " ".join(
-        f"'{name}={value}'" if " " in name + value else f"{name}={value}" for name, value in values.items()
-    )
-    if words:
-        lines.append(f"To come back here: --observed {words}")
+    if values or absent:
+        words = ["--observed", *(f"{name}={value}" for name, value in values.items())] if values else []
+        words += [word for name in absent for word in ("--unavailable", name)]
+        words += ["--remaining", f"{remaining:.12g}"] if remaining is not None else []
+        lines.append(f"To come back here: {shlex.join(words)}")
     return "\n".join(lines)

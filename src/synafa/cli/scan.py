@@ -46,7 +46,8 @@ def scan(
     from synafa.analysis.scan import scan as run_scan
     from synafa.errors import SynafaError
     from synafa.files import atomic_path
-    from synafa.table.encoder import TableEncoder, read_table, split_target
+    from synafa.table.encoder import TableEncoder
+    from synafa.table.reading import read_table, split_target
 
     if not 0.0 < fdr < 1.0:
         raise SynafaError(f"--fdr must lie between 0 and 1, got: {fdr}.")

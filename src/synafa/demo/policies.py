@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from synafa.money.prices import TOLERANCE
 from synafa.policy.synafa import SynAFA
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def spend(order: np.ndarray, costs: np.ndarray, budget: float) -> np.ndarray:
     rows = np.arange(n)
     for step in range(d):
         feature = order[:, step]
-        fits = costs[feature] <= left + 1e-9
+        fits = costs[feature] <= left + TOLERANCE
         mask[rows[fits], feature[fits]] = True
         left -= np.where(fits, costs[feature], 0.0)
     return mask

@@ -18,6 +18,7 @@ from synafa.datasets.dataset import Dataset
 from synafa.errors import MissingExtraError, SynafaError
 from synafa.files import write_json
 from synafa.model.storage import load_model, save_model
+from synafa.money.prices import TOLERANCE
 from synafa.policy.synafa import SynAFA
 
 try:
@@ -25,7 +26,6 @@ try:
 except ModuleNotFoundError as error:  # pragma: no cover - the extra is there wherever this is tested
     raise MissingExtraError("torch", "neural") from error
 
-TINY = 1e-9
 PathLike = str | os.PathLike[str]
 
 
@@ -75,7 +75,7 @@ class MethodAdapter:
         limit = np.inf if self.budget is None else float(self.budget)
         remaining = limit - np.where(taken, costs, 0.0).sum(1)
         choice = np.asarray(self.policy.propose(values, taken, remaining), dtype=np.int64)
-        open_ = ~taken & (costs <= remaining[:, None] + TINY)
+        open_ = ~taken & (costs <= remaining[:, None] + TOLERANCE)
         refused = (choice >= 0) & ~open_[np.arange(len(choice)), np.maximum(choice, 0)]
         choice = np.where(refused, -1, choice)
         if self.force_acquisition:
@@ -202,7 +202,7 @@ class PolicyFromMethod:
             answer = self.method.act(seen, known, selection_mask=known, feature_shape=seen.shape[1:])
         choice = answer.reshape(-1).cpu().numpy().astype(np.int64) - 1
         costs = np.ones(known.shape[1]) if self.costs is None else self.costs
-        return np.where((choice >= 0) & (costs[np.maximum(choice, 0)] > remaining + TINY), -1, choice)
+        return np.where((choice >= 0) & (costs[np.maximum(choice, 0)] > remaining + TOLERANCE), -1, choice)
 
     def predict_proba(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """Class probabilities, float32 (n, K)."""

@@ -6,7 +6,6 @@ at the remaining budget.
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,13 +13,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from synafa.arrays import read_file, write_file
 from synafa.errors import SynafaError
-from synafa.files import atomic_path
+from synafa.money.prices import TOLERANCE
 
-TOLERANCE = 1e-9
 ENDINGS = ("spent", "stop", "unaffordable", "complete")
 SPENT, STOP, UNAFFORDABLE, COMPLETE = range(4)
-_FORMAT = "synafa-episodes-1"
+_KIND = "set of episodes"
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,10 +170,7 @@ class Episodes:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything as one safetensors file."""
-        from safetensors.numpy import save_file
-
         meta = {
-            "format": _FORMAT,
             "policy": self.policy,
             "dataset": self.dataset,
             "budget": self.budget,
@@ -183,30 +179,21 @@ class Episodes:
             "groups": self.groups,
             "uses_remaining": self.uses_remaining,
         }
-        arrays = {name: np.ascontiguousarray(getattr(self, name)) for name in _ARRAYS}
+        arrays = {name: getattr(self, name) for name in _ARRAYS}
         if self.probabilities is not None:
-            arrays["probabilities"] = np.ascontiguousarray(self.probabilities)
-        with atomic_path(path) as temporary:
-            save_file(arrays, temporary, metadata={"synafa": json.dumps(meta)})
+            arrays["probabilities"] = self.probabilities
+        write_file(path, _KIND, arrays, meta)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Episodes:
         """Read what `save` wrote."""
-        from safetensors import SafetensorError, safe_open
-
-        try:
-            with safe_open(path, framework="numpy") as file:
-                meta = json.loads((file.metadata() or {}).get("synafa", "{}"))
-                arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
-        except (OSError, SafetensorError) as error:
-            raise SynafaError(
-                f"{os.fspath(path)!r} cannot be read as episodes ({error}); run the policy again."
-            ) from error
-        if meta.pop("format", None) != _FORMAT or not set(_ARRAYS) <= set(arrays):
-            raise SynafaError(f"{os.fspath(path)!r} does not hold episodes of format {_FORMAT}; run the policy again.")
+        arrays, meta = read_file(path, _KIND)
+        if not set(_ARRAYS) <= set(arrays):
+            raise SynafaError(f"{os.fspath(path)!r} lacks a part of the episodes; run the policy again.")
         meta["reason_names"] = tuple(meta["reason_names"])
         meta["groups"] = tuple(tuple(group) for group in meta["groups"])
-        return cls(**meta, **({"probabilities": None} | arrays))
+        fields: dict[str, Any] = {"probabilities": None, **meta, **arrays}
+        return cls(**fields)
 
 
 _ARRAYS = ("rows", "y", "feature", "reason", "cost", "ending", "feature_costs")

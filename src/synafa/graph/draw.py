@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from synafa.graph.layout import order_columns, place_heights
 
 if TYPE_CHECKING:
-    from synafa.graph.build import DecisionGraph
+    from synafa.graph.shape import DecisionGraph
 
 MAX_NODES = 150
 COLOURS = ("#4C86B8", "#E39A2D", "#2E9E7B", "#B9659B", "#8A6FC9", "#C9543B", "#8B8B3A", "#777777")
@@ -61,11 +61,19 @@ def to_json(graph: DecisionGraph) -> str:
                 "share": float(node.share),
                 "class_shares": [float(share) for share in node.class_shares],
                 "remaining": float(node.remaining),
+                "why": node.why,
+                "stop_reason": node.stop_reason,
             }
             for node in graph.nodes
         ],
         "edges": [
-            {"source": edge.source, "target": edge.target, "label": edge.label, "count": _scalar(edge.count)}
+            {
+                "source": edge.source,
+                "target": edge.target,
+                "label": edge.label,
+                "count": _scalar(edge.count),
+                "result": edge.result,
+            }
             for edge in graph.edges
         ],
         "cut": list(cut_sentences(graph)),
@@ -189,7 +197,7 @@ def limit(graph: DecisionGraph, max_nodes: int) -> Drawing:
             target,
             "any result"
             if 1 < len(group) == everything[source]
-            else " or ".join(short_label(edge.label, nodes[source].feature) for edge in group),
+            else " or ".join(pretty(edge.result) for edge in group),
             sum(edge.count for edge in group),
         )
         for (source, target), group in joined.items()
@@ -197,19 +205,9 @@ def limit(graph: DecisionGraph, max_nodes: int) -> Drawing:
     return Drawing(tuple(node for node in graph.nodes if node.id in reached), arrows, cut)
 
 
-def short_label(label: str, feature: str | None) -> str:
-    """`GCS <= 11.5` as `≤ 11.5`, `3 < GCS <= 11.5` as `3 to 11.5`: the box the arrow leaves already says GCS."""
-    text = label.strip()
-    if feature and text.startswith(feature + " "):
-        text = text[len(feature) + 1 :]
-    elif feature and f" < {feature} <= " in text:
-        text = text.replace(f" < {feature} <= ", " to ")
-    return pretty(text)
-
-
 def pretty(text: str) -> str:
     """Comparison signs as people write them."""
-    return text.replace("<=", "≤").replace(">=", "≥")
+    return f" {text}".replace(" <= ", " ≤ ").replace(" >= ", " ≥ ")[1:]
 
 
 def class_name(label: Any) -> str:

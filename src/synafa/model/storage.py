@@ -1,91 +1,18 @@
-"""A model as one file: named arrays in the safetensors format, with JSON metadata, a version and a checksum. No pickle.
-
-The file starts with the length of its header; nothing that the header claims is believed before it has been compared
-with the size of the file, and the checksum over names, shapes, bytes and metadata tells a damaged file from a good one.
-"""
+"""A model as one file: which kinds there are, what each must hold, how one is written and read back."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import math
 import os
-from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from synafa.arrays import read_file, write_file
 from synafa.errors import SynafaError
-from synafa.files import atomic_path
+from synafa.model import schemas as schemas  # declares what the parts must be
+from synafa.model.validation import InvalidModelError, validate
 
 if TYPE_CHECKING:
     from synafa.policy.rule import DecisionRule
     from synafa.policy.synafa import SynAFA
-
-FORMAT = "synafa-model"
-VERSION = 1
-_MAX_HEADER = 100_000_000
-_DTYPES: dict[str, np.dtype[Any]] = {
-    "F64": np.dtype("<f8"),
-    "F32": np.dtype("<f4"),
-    "I64": np.dtype("<i8"),
-    "I32": np.dtype("<i4"),
-    "I16": np.dtype("<i2"),
-    "U16": np.dtype("<u2"),
-    "U32": np.dtype("<u4"),
-    "U64": np.dtype("<u8"),
-    "I8": np.dtype("i1"),
-    "U8": np.dtype("u1"),
-    "BOOL": np.dtype("?"),
-}
-
-
-def write_file(
-    path: str | os.PathLike[str], kind: str, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]
-) -> None:
-    """Write arrays and JSON-serialisable metadata atomically; `kind` says what they are, e.g. `"policy"`."""
-    plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    for name, array in plain.items():
-        if array.dtype.newbyteorder("<") not in _DTYPES.values():
-            raise SynafaError(
-                f"The array {name!r} of type {array.dtype} cannot be stored; convert it to numbers first."
-            )
-    text = json.dumps(meta, ensure_ascii=False, sort_keys=True)
-    header = {"format": FORMAT, "version": str(VERSION), "kind": kind, "meta": text}
-    header["checksum"] = _checksum(kind, text, plain)
-    data = _packed(plain, header)
-    try:
-        with atomic_path(path) as temporary:
-            temporary.write_bytes(data)
-    except OSError as error:
-        raise SynafaError(f"Cannot write {os.fspath(path)!r}: {error.strerror or error}.") from error
-
-
-def read_file(path: str | os.PathLike[str], kind: str | None = None) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The arrays and metadata of a file written by `write_file`; any other file is refused in one sentence."""
-    name = repr(os.fspath(path))
-    data = _read_bytes(Path(path), name)
-    header, start = _header(data, name)
-    found = header.pop("__metadata__", None)
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise SynafaError(f"{name} is not a synafa model file.")
-    _check_version(found.get("version"), name)
-    arrays = {key: _array(data, start, entry, name) for key, entry in header.items()}
-    text, stored_kind = found.get("meta"), found.get("kind")
-    if not isinstance(text, str) or not isinstance(stored_kind, str):
-        raise _damaged(name)
-    if found.get("checksum") != _checksum(stored_kind, text, arrays):
-        raise _damaged(name)
-    if kind is not None and stored_kind != kind:
-        raise SynafaError(f"{name} holds a {stored_kind}, but a {kind} is needed here.")
-    try:
-        meta = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise _damaged(name) from error
-    if not isinstance(meta, dict):
-        raise _damaged(name)
-    return arrays, meta
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -103,8 +30,7 @@ def load_model(path: str | os.PathLike[str]) -> SynAFA:
 
     arrays, meta = read_file(path, "policy")
     with _Guard(path):
-        _check_rule(arrays, meta)
-        _check_training(arrays, meta)
+        validate("policy", arrays, meta)
         return SynAFA.from_arrays(arrays, meta)
 
 
@@ -114,52 +40,8 @@ def load_rule(path: str | os.PathLike[str]) -> DecisionRule:
 
     arrays, meta = read_file(path, "policy")
     with _Guard(path):
-        _check_rule(arrays, meta)
+        validate("policy", arrays, meta, ("rule",))
         return DecisionRule.from_arrays(arrays, meta)
-
-
-def _packed(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> bytes:
-    """The bytes of a safetensors file; the library itself writes metadata in an order that changes from run to run."""
-    names = {dtype: name for name, dtype in _DTYPES.items()}
-    header: dict[str, Any] = {"__metadata__": dict(metadata)}
-    pieces, begin = [], 0
-    for key in sorted(arrays, key=lambda key: (-arrays[key].dtype.itemsize, key)):  # keeps every array aligned
-        little = arrays[key].astype(arrays[key].dtype.newbyteorder("<"))
-        pieces.append(little.tobytes())
-        end = begin + len(pieces[-1])
-        header[key] = {"dtype": names[little.dtype], "shape": list(little.shape), "data_offsets": [begin, end]}
-        begin = end
-    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    return b"".join([len(text).to_bytes(8, "little"), text, *pieces])
-
-
-def _check_rule(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
-    """Types, shapes and ranges that compiled code relies on; a ValueError says that the contents are wrong."""
-    d, bins = len(arrays["single"]), arrays["cond"].shape[2]
-    wanted = {"single": (d,), "pair": (d, d), "cond": (d, d, bins), "costs": (d,), "edges": (d, bins - 1)}
-    wanted |= {"known": (d,), "unavailable": (d,)}
-    for name, shape in wanted.items():
-        kind = "b" if name in ("known", "unavailable") else "f"
-        if arrays[name].shape != shape or arrays[name].dtype.kind != kind:
-            raise ValueError(name)
-    if not (np.isfinite(arrays["costs"]).all() and (arrays["costs"] >= 0).all() and 2 <= bins <= 16):
-        raise ValueError("costs")
-    if not (math.isfinite(meta["budget"]) and meta["budget"] >= 0 and meta["classes"]):
-        raise ValueError("budget")
-
-
-def _check_training(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
-    """As `_check_rule`, for the training codes and classes."""
-    codes, classes, bins = arrays["training_codes"], arrays["training_classes"], meta["n_bins"]
-    n, d, k = len(classes), len(arrays["single"]), len(meta["classes"])
-    packed = bins == 2  # eight rows to a byte
-    if codes.shape != (-(-n // 8) if packed else n, d) or codes.dtype != np.uint8 or bins != arrays["cond"].shape[2]:
-        raise ValueError("training_codes")
-    if classes.ndim != 1 or classes.dtype.kind != "i" or (not packed and (codes >= bins).any()):
-        raise ValueError("training_classes")
-    if n == 0 or classes.min() < 0 or classes.max() >= k or arrays["specific"].shape != (k, d):
-        raise ValueError("training_classes")
 
 
 class _Guard:
@@ -172,74 +54,9 @@ class _Guard:
         return None
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, InvalidModelError):
+            raise SynafaError(f"{self.name} is damaged: {error}; fit and save the model again.") from error
         if isinstance(error, KeyError | TypeError | IndexError | AttributeError) or (
             isinstance(error, ValueError) and not isinstance(error, SynafaError)
         ):
             raise SynafaError(f"{self.name} lacks a part of the model or holds it in a wrong shape.") from error
-
-
-def _read_bytes(path: Path, name: str) -> bytes:
-    if path.is_dir():
-        raise SynafaError(f"{name} is a folder; give a model file.")
-    try:
-        return path.read_bytes()
-    except FileNotFoundError as error:
-        raise SynafaError(f"There is no model file {name}.") from error
-    except OSError as error:
-        raise SynafaError(f"Cannot read {name}: {error.strerror or error}.") from error
-
-
-def _header(data: bytes, name: str) -> tuple[dict[str, Any], int]:
-    """The JSON header, and where the arrays start."""
-    length = int.from_bytes(data[:8], "little")
-    if len(data) < 8 or not data[8:9] == b"{":
-        raise SynafaError(f"{name} is not a synafa model file.")
-    if length > min(len(data) - 8, _MAX_HEADER):
-        raise SynafaError(f"{name} is cut off or is not a synafa model file: its header is longer than the file.")
-    try:
-        header = json.loads(data[8 : 8 + length].decode("utf-8"))
-    except (ValueError, RecursionError) as error:  # UnicodeDecodeError is a ValueError
-        raise SynafaError(f"{name} is damaged or is not a synafa model file: its header is not readable.") from error
-    if not isinstance(header, dict):
-        raise SynafaError(f"{name} is not a synafa model file.")
-    return header, 8 + length
-
-
-def _check_version(version: Any, name: str) -> None:
-    if not isinstance(version, str) or not version.isdecimal() or len(version) > 9:
-        raise _damaged(name)
-    if int(version) > VERSION:
-        raise SynafaError(
-            f"{name} was written by a newer synafa (file version {version}, this one reads {VERSION}); upgrade synafa."
-        )
-    if int(version) < 1:
-        raise _damaged(name)
-
-
-def _array(data: bytes, start: int, entry: Any, name: str) -> np.ndarray:
-    """One array, after its claimed type, shape and place have been compared with the file."""
-    try:
-        dtype, shape, (begin, end) = _DTYPES[entry["dtype"]], entry["shape"], entry["data_offsets"]
-        numbers = [begin, end, *shape]
-    except (KeyError, TypeError, ValueError) as error:
-        raise _damaged(name) from error
-    if not all(type(number) is int and number >= 0 for number in numbers) or len(shape) > 8:
-        raise _damaged(name)
-    if end > len(data) - start or max(shape, default=0) > len(data):
-        raise SynafaError(f"{name} is cut off or damaged: its header claims more data than the file holds.")
-    if end - begin != math.prod(shape) * dtype.itemsize:
-        raise _damaged(name)
-    return np.ndarray(tuple(shape), dtype, data, start + begin).copy()
-
-
-def _checksum(kind: str, meta: str, arrays: Mapping[str, np.ndarray]) -> str:
-    digest = hashlib.sha256(json.dumps([kind, meta]).encode())
-    for key in sorted(arrays):
-        array = arrays[key]
-        digest.update(json.dumps([key, array.dtype.newbyteorder("<").str, array.shape]).encode())
-        digest.update(array.tobytes())
-    return digest.hexdigest()
-
-
-def _damaged(name: str) -> SynafaError:
-    return SynafaError(f"{name} is damaged; fit and save the model again.")

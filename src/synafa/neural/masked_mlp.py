@@ -5,21 +5,19 @@ Input [x*m, m] (2D) -> 128 -> 128 -> K; it is trained under random hiding and th
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 import numpy as np
 
+from synafa.arrays import read_file, write_file
 from synafa.datasets.dataset import Dataset
 from synafa.errors import SynafaError
-from synafa.files import atomic_path
 from synafa.neural.settings import MLPConfig, config_for
 from synafa.neural.training import Progress, forward, one_thread, torch, train
 
 FORMAT = "synafa-masked-mlp-1"
+KIND = "masked MLP"
 _NAMES = ("w1", "b1", "w2", "b2", "w3", "b3")
 _CHUNK = 8192  # rows per product: large enough to be fast, small enough to stay in the cache at D = 784
 
@@ -106,9 +104,7 @@ class MaskedMLP:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write weights and settings as one safetensors file with a JSON header."""
-        from safetensors.numpy import save_file
-
-        arrays = dict(zip(_NAMES, (np.ascontiguousarray(layer) for layer in self.layers)))
+        arrays = dict(zip(_NAMES, self.layers))
         meta = {
             "format": FORMAT,
             "config": asdict(self.config),
@@ -116,28 +112,16 @@ class MaskedMLP:
             "dataset": self.dataset,
             "profile": self.profile,
             "validation_losses": self.validation_losses,
-            "sha256": _digest(arrays),
         }
-        with atomic_path(path) as temporary:
-            save_file(arrays, temporary, metadata={"synafa": json.dumps(meta)})
+        write_file(path, KIND, arrays, meta)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> MaskedMLP:
         """Read what `save` wrote; a foreign, older or altered file is an error that names it."""
-        from safetensors import SafetensorError, safe_open
-
-        shown = os.fspath(path)
-        try:
-            with safe_open(path, framework="numpy") as file:
-                meta: dict[str, Any] = json.loads((file.metadata() or {}).get("synafa", "{}"))
-                arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
-        except (OSError, SafetensorError, json.JSONDecodeError) as error:
-            raise SynafaError(f"{shown!r} cannot be read as a masked MLP ({error}); train it again.") from error
-        if meta.get("format") != FORMAT:
+        arrays, meta = read_file(path, KIND)
+        if meta.get("format") != FORMAT or set(arrays) != set(_NAMES):
             found = meta.get("format", "no format")
-            raise SynafaError(f"{shown!r} holds {found!r}, this version reads {FORMAT!r}; train it again.")
-        if set(arrays) != set(_NAMES) or _digest(arrays) != meta["sha256"]:
-            raise SynafaError(f"The weights in {shown!r} do not match their recorded hash; train it again.")
+            raise SynafaError(f"{os.fspath(path)!r} holds {found!r}, this version reads {FORMAT!r}; train it again.")
         return cls(
             layers=tuple(arrays[name] for name in _NAMES),
             config=MLPConfig(**meta["config"]),
@@ -146,11 +130,3 @@ class MaskedMLP:
             profile=meta["profile"],
             validation_losses=tuple(meta["validation_losses"]),
         )
-
-
-def _digest(arrays: dict[str, np.ndarray]) -> str:
-    digest = hashlib.sha256()
-    for name in sorted(arrays):
-        digest.update(f"{name}{arrays[name].dtype.str}{arrays[name].shape}".encode())
-        digest.update(np.ascontiguousarray(arrays[name]).data)
-    return digest.hexdigest()

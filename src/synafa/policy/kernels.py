@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-from synafa.policy.run import CONDITIONAL, FALLBACK, PAIR, SINGLE
+from synafa.money.prices import TOLERANCE
+from synafa.policy.branches import CONDITIONAL, FALLBACK, PAIR, SINGLE
 
-TOLERANCE = 1e-9
 DEPLOYED, PAIRS, STRICT = range(3)
 
 

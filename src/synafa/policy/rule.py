@@ -17,42 +17,13 @@ from typing import Any
 import numpy as np
 
 from synafa.errors import SynafaError
-from synafa.policy.run import BRANCHES, CONDITIONAL, PAIR, SINGLE
-from synafa.table.encoder import TableEncoder, close_names
+from synafa.policy.branches import BRANCHES, CONDITIONAL, PAIR, SINGLE
+from synafa.policy.recommendation import NOTHING_LEFT, NOTHING_PAYS, UNAFFORDABLE, Recommendation
+from synafa.table.encoder import TableEncoder
+from synafa.table.names import close_names
 
 AFFORDABILITY = ("deployed", "pairs", "strict")
 TOLERANCE = 1e-9  # of a cost that should just fit
-
-
-@dataclass(frozen=True)
-class Recommendation:
-    """What to measure next and why; `feature` is None when it is time to stop.
-
-    Attributes
-    ----------
-    feature, cost : what to measure and its price
-    score : bits minus cost_weight * cost; for a pair, of both members
-    information : bits that the proposal promises
-    branch : "single", "conditional", "pair" or "stop"
-    partner : the other member of the pair, for branch "pair"
-    given : the observed feature that makes this one informative, for branch "conditional"
-    remaining : budget before this measurement
-    text : the reason in plain words
-    """
-
-    feature: str | None
-    cost: float
-    score: float
-    information: float
-    branch: str
-    partner: str | None
-    given: str | None
-    remaining: float
-    text: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as JSON values."""
-        return dict(self.__dict__)
 
 
 @dataclass(frozen=True)
@@ -180,40 +151,62 @@ class DecisionRule:
         blocked = np.zeros(self.n_features, bool)
         for name in unavailable:
             blocked[self.index(name)] = True
-        codes = self.codes(values[None])[0]
-        return self.explain(self.decide(seen, codes, remaining, blocked), values, float(remaining))
+        return self.recommend(seen, self.codes(values[None])[0], float(remaining), blocked)
 
-    def explain(self, decision: Decision, values: np.ndarray, remaining: float) -> Recommendation:
-        """A decision in plain words; `values` are the encoded values of the row, NaN where unknown."""
-        if decision.feature < 0:
-            text = f"Stop: nothing that is left promises more about {self.target} than it costs."
-            if self.affordability == "strict" and not (self.costs <= remaining + TOLERANCE).any():
-                text = f"Stop: the remaining budget of {remaining:g} pays for nothing more."
-            return Recommendation(None, 0.0, 0.0, 0.0, "stop", None, None, remaining, text)
+    def recommend(
+        self, observed: np.ndarray, codes: np.ndarray, remaining: float, unavailable: np.ndarray | None = None
+    ) -> Recommendation:
+        """The next feature of one row with its reason; a proposal that does not fit the budget is a stop."""
+        decision = self.decide(observed, codes, remaining, unavailable)
+        if decision.feature >= 0 and self.costs[decision.feature] <= remaining + TOLERANCE:
+            return self._proposal(decision, codes, remaining)
+        if decision.feature < 0:  # would anything be worth its price if money did not matter?
+            decision = self.decide(observed, codes, np.inf, unavailable)
+        if decision.feature >= 0:
+            return self._unaffordable(decision, codes, remaining)
+        out = observed | self.unavailable if unavailable is None else observed | self.unavailable | unavailable
+        reason = NOTHING_LEFT if out.all() else NOTHING_PAYS
+        return Recommendation(feature=None, stop_reason=reason, remaining=remaining, target=self.target)
+
+    def _proposal(self, decision: Decision, codes: np.ndarray, remaining: float) -> Recommendation:
         j, other = decision.feature, decision.other
-        name, cost = self.feature_names[j], float(self.costs[j])
-        partner = given = None
+        more: dict[str, Any] = {}
         if decision.branch == PAIR:
-            partner = self.feature_names[other]
-            bits = float(self.pair[j, other])
-            why = (
-                f"together with {partner} it tells {_bits(bits)} bits about {self.target}"
-                f" (alone {_bits(self.single[j])} and {_bits(self.single[other])})"
-            )
+            more = {"partner": self.feature_names[other], "partner_alone": float(self.single[other])}
         elif decision.branch == CONDITIONAL:
-            given = self.feature_names[other]
-            bits = decision.score + self.cost_weight * cost
-            why = (
-                f"given {self.describe_value(other, values[other])}, it tells {_bits(bits)} bits about {self.target}"
-                f" (without that {_bits(self.single[j])})"
-            )
-        else:
-            bits = float(self.single[j])
-            why = f"it tells {_bits(bits)} bits about {self.target} by itself"
-        head = f"Tell {name} (known from the start)" if self.known[j] else f"Measure {name} (cost {cost:g})"
-        text = f"{head}: {why}."
-        branch = BRANCHES[decision.branch]
-        return Recommendation(name, cost, decision.score, bits, branch, partner, given, remaining, text)
+            condition = self.describe_code(other, int(codes[other]))
+            more = {"given": self.feature_names[other], "condition": condition}
+        return Recommendation(
+            feature=self.feature_names[j],
+            why=BRANCHES[decision.branch],
+            cost=float(self.costs[j]),
+            score=decision.score,
+            information=self._information(decision, codes),
+            alone=float(self.single[j]),
+            known_at_start=bool(self.known[j]),
+            remaining=remaining,
+            target=self.target,
+            **more,
+        )
+
+    def _unaffordable(self, decision: Decision, codes: np.ndarray, remaining: float) -> Recommendation:
+        wanted = [decision.feature, decision.other] if decision.branch == PAIR else [decision.feature]
+        return Recommendation(
+            feature=None,
+            stop_reason=UNAFFORDABLE,
+            wanted=tuple(self.feature_names[j] for j in wanted),
+            wanted_cost=float(self.costs[wanted].sum()),
+            wanted_information=self._information(decision, codes),
+            remaining=remaining,
+            target=self.target,
+        )
+
+    def _information(self, decision: Decision, codes: np.ndarray) -> float:
+        """The bits that a proposal promises."""
+        j, other = decision.feature, decision.other
+        if decision.branch == PAIR:
+            return float(self.pair[j, other])
+        return float(self.single[j] if decision.branch == SINGLE else self.cond[j, other, codes[other]])
 
     def index(self, name: str) -> int:
         """The position of a feature; an unknown name is an error that offers close ones."""
@@ -222,25 +215,29 @@ class DecisionRule:
         except ValueError:
             raise SynafaError(f"Unknown feature {name!r}{close_names(name, self.feature_names)}.") from None
 
-    def describe_value(self, j: int, value: float) -> str:
-        """The bin of a value in words, e.g. `GCS <= 11.5`, or `sex = f` for text."""
-        return self.describe_code(j, int((value > self.edges[j]).sum()))
-
     def describe_code(self, j: int, code: int) -> str:
         """A code in words: an interval of numbers, or the categories that share it."""
-        name = self.feature_names[j]
-        categories = self.encoder.categories_.get(name)
-        edges = self.edges[j][np.isfinite(self.edges[j])]
+        name, edges = self.feature_names[j], self._finite_edges(j)
+        if name not in self.encoder.categories_ and 0 < code < len(edges):
+            return f"{edges[code - 1]:.4g} < {name} <= {edges[code]:.4g}"
+        return f"{name} {self.describe_result(j, code)}"
+
+    def describe_result(self, j: int, code: int) -> str:
+        """A code in words where the feature's name stands already: `<= 11.5`, `3 to 11.5`, `= f`."""
+        categories, edges = self.encoder.categories_.get(self.feature_names[j]), self._finite_edges(j)
         if categories:
             inside = [c for i, c in enumerate(categories) if int((i > edges).sum()) == code]
-            return f"{name} = {' or '.join(inside)}" if len(inside) <= 3 else f"{name} in {', '.join(inside)}"
+            return f"= {' or '.join(inside)}" if len(inside) <= 3 else f"in {', '.join(inside)}"
         if not len(edges):
-            return f"{name} is anything"
+            return "is anything"
         if code == 0:
-            return f"{name} <= {edges[0]:.4g}"
+            return f"<= {edges[0]:.4g}"
         if code >= len(edges):
-            return f"{name} > {edges[-1]:.4g}"
-        return f"{edges[code - 1]:.4g} < {name} <= {edges[code]:.4g}"
+            return f"> {edges[-1]:.4g}"
+        return f"{edges[code - 1]:.4g} to {edges[code]:.4g}"
+
+    def _finite_edges(self, j: int) -> np.ndarray:
+        return self.edges[j][np.isfinite(self.edges[j])]
 
     def _categories(self, name: str) -> str:
         categories = self.encoder.categories_.get(name, ())
@@ -289,8 +286,3 @@ class DecisionRule:
         if not fits or len(encoder.columns_) != d or rule.affordability not in AFFORDABILITY:
             raise SynafaError("The model's decision rule is damaged; fit and save the model again.")
         return rule
-
-
-def _bits(value: float) -> str:
-    """Information for a reader: three decimals, and no powers of ten for what is next to nothing."""
-    return f"{value:.3f}" if value >= 0.0005 else "under 0.001"

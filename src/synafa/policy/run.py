@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-# The reason of a step, by number. "single": its information alone; "conditional": its information given one observed
-# value; "pair": started a pair that is informative together; "fallback": the policy had stopped, the harness went on.
-BRANCHES = ("single", "conditional", "pair", "fallback")
-SINGLE, CONDITIONAL, PAIR, FALLBACK = range(4)
+from synafa.policy.branches import BRANCHES
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,16 +39,3 @@ class Run:
         sets, counts = np.unique(self.mask, axis=0, return_counts=True)
         by_count = np.argsort(-counts, kind="stable")
         return sets[by_count], counts[by_count]
-
-    def to_rows(self) -> list[dict[str, Any]]:
-        """One dictionary a step, for a table: row, step, feature, branch."""
-        rows, steps = np.nonzero(self.order >= 0)
-        return [
-            {
-                "row": int(row),
-                "step": int(step) + 1,
-                "feature": self.feature_names[self.order[row, step]],
-                "branch": self.branch_names[self.branch[row, step]],
-            }
-            for row, step in zip(rows, steps)
-        ]

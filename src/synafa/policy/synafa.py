@@ -14,16 +14,19 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from synafa.arrays import write_file
 from synafa.errors import SynafaError
 from synafa.information.codes import Discretizer
 from synafa.information.counts import check_labels
 from synafa.information.tables import InformationTables
+from synafa.money.prices import TOLERANCE
+from synafa.policy.branches import BRANCHES
 from synafa.policy.rule import AFFORDABILITY, DecisionRule, Recommendation
-from synafa.policy.run import BRANCHES, Run
+from synafa.policy.run import Run
 from synafa.table.encoder import Column, TableEncoder
 
 if TYPE_CHECKING:
-    from synafa.graph.build import DecisionGraph
+    from synafa.graph.shape import DecisionGraph
 
 Names = Iterable[str]
 
@@ -211,16 +214,14 @@ class SynAFA(BaseEstimator):
 
     def decision_graph(self, max_depth: int = 6, min_share: float = 0.005) -> DecisionGraph:
         """The policy as a finite graph of states, counted on the training rows; see DecisionGraph."""
-        from synafa.graph.build import build_graph
+        from synafa.policy.graph import build_graph
 
         check_is_fitted(self, "rule_")
         return build_graph(self.rule_, self.codes_, self.y_, max_depth=max_depth, min_share=min_share)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted policy to one file; `synafa.load_model` reads it back."""
-        from synafa.model.storage import save_model
-
-        save_model(self, path)
+        write_file(path, "policy", *self.to_arrays())
 
     def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Arrays and JSON values of the fitted policy, training codes included."""
@@ -357,7 +358,7 @@ def _holds_text(array: np.ndarray) -> bool:
 
 def _name_mask(names: Iterable[str], known: tuple[str, ...]) -> np.ndarray:
     """bool (D,), True at the named features."""
-    from synafa.table.encoder import close_names
+    from synafa.table.names import close_names
 
     if isinstance(names, str):
         raise SynafaError(f"Feature names must be a list, got the single string {names!r}.")
@@ -380,4 +381,4 @@ def _row_mask(which: Names | np.ndarray, names: tuple[str, ...], n: int) -> np.n
 
 def _most_steps(costs: np.ndarray, budget: float) -> int:
     """How many features the budget buys at most."""
-    return int((np.cumsum(np.sort(costs)) <= budget + 1e-9).sum())
+    return int((np.cumsum(np.sort(costs)) <= budget + TOLERANCE).sum())

@@ -6,6 +6,7 @@ Sorted ascending, the adjusted values are `p_(i) * m / i` (step-up, running mini
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +39,33 @@ def benjamini_hochberg(p: ArrayLike, q: float = 0.05) -> MultiplicityResult:
     m = values.size
     scaled = values[order] * m / np.arange(1, m + 1)
     return _unsorted(np.minimum.accumulate(scaled[::-1])[::-1], order, q)
+
+
+def pvalue_text(p: float, n_resamples: int = 10_000, digits: int = 4) -> str:
+    """A p-value as it is printed: a bootstrap that never crossed zero only says that p is below 2 / n_resamples.
+
+    >>> pvalue_text(0.0), pvalue_text(0.0314), pvalue_text(0.0, n_resamples=1000)
+    ('p < 0.0002', 'p = 0.0314', 'p < 0.002')
+    """
+    least = 2.0 / n_resamples
+    if p < least:
+        return f"p < {least:.6f}".rstrip("0")
+    return f"p = {p:.{digits}f}"
+
+
+def adjusted_stars(p: Sequence[float | None], q: float = 0.05) -> list[str]:
+    """A star for each test that Benjamini-Hochberg rejects among those of one table; None is no test.
+
+    >>> adjusted_stars([0.001, 0.04, None, 0.6])
+    ['*', '', '', '']
+    """
+    tested = [i for i, value in enumerate(p) if value is not None]
+    stars = [""] * len(p)
+    if tested:
+        kept = benjamini_hochberg([float(p[i] or 0.0) for i in tested], q).rejected
+        for i, rejected in zip(tested, kept):
+            stars[i] = "*" if rejected else ""
+    return stars
 
 
 def holm(p: ArrayLike, alpha: float = 0.05) -> MultiplicityResult:

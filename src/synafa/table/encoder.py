@@ -9,19 +9,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from difflib import get_close_matches
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from synafa.errors import SynafaError
-from synafa.table.reading import parse_costs, read_table, split_target
-
-__all__ = ["Column", "TableEncoder", "close_names", "parse_costs", "read_table", "split_target"]
+from synafa.table.names import check_unique, close_names, some_names
 
 
 class UnsupportedValueError(SynafaError, TypeError):
@@ -78,7 +75,7 @@ class TableEncoder:
                 raise SynafaError(
                     f"Column {missing[0]!r} was there at fit time and is missing from this table"
                     f"{f' (and {len(missing) - 1} more)' if len(missing) > 1 else ''}; "
-                    f"the table has: {_some(names)}."
+                    f"the table has: {some_names(names)}."
                 )
             cells = [cells[position[name]] for name in self.feature_names_]
         elif len(names) != len(self.columns_):
@@ -159,29 +156,6 @@ def columns_of(X: Any) -> tuple[list[str], list[np.ndarray]]:
             "per feature."
         )
     return [f"x{j}" for j in range(array.shape[1])], list(array.T)
-
-
-def check_unique(names: Sequence[str]) -> None:
-    """Refuse a name that stands for two columns."""
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise SynafaError(f"Two columns are called {name!r}; give every column its own name.")
-        seen.add(name)
-
-
-def close_names(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'GCS'`, or the first few known names when none is close."""
-    known = list(known)
-    lower = {k.lower(): k for k in reversed(known)}
-    close = [lower[match] for match in get_close_matches(name.lower(), list(lower), n=3, cutoff=0.6)]
-    if close:
-        return f"; did you mean {' or '.join(map(repr, close))}"
-    return f"; the names are: {_some(known)}" if known else ""
-
-
-def _some(names: Sequence[str], limit: int = 8) -> str:
-    return ", ".join(map(repr, names[:limit])) + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 
 def _kind(kind: Any) -> str:

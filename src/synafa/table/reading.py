@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from synafa.errors import SynafaError
+from synafa.table.names import close_names
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,8 +49,6 @@ def read_table(path: str | os.PathLike[str]) -> pl.DataFrame:
 
 def split_target(table: pl.DataFrame, target: str) -> tuple[pl.DataFrame, np.ndarray]:
     """The feature columns and the class labels of a table; every row must have a label."""
-    from synafa.table.encoder import close_names
-
     if target not in table.columns:
         raise SynafaError(f"There is no column {target!r} for the target{close_names(target, table.columns)}.")
     column = table[target]
@@ -88,8 +87,6 @@ def parse_costs(
 
     spec : a mapping, words `name=cost`, or a CSV file (columns `feature`, `cost`) or JSON file (an object)
     """
-    from synafa.table.encoder import close_names
-
     given: dict[str, Any] = {}
     if spec is None:
         return None

@@ -14,6 +14,8 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from synafa.information.kernels.switch import CACHE, PLAIN
+
 LANES = 8  # columns handled together: one vector of float32
 
 
@@ -79,7 +81,7 @@ def _compare(
     return types.void(example, types.intp, types.intp, types.uint64, *[types.intp] * 4), codegen
 
 
-@njit(cache=True)
+@njit(cache=CACHE)
 def locate(X, rows, w, at):  # type: ignore[no-untyped-def]
     """Fill `at` with the addresses of rows 64w.. of the list, and return which of them are there: -1 is not.
 
@@ -93,16 +95,34 @@ def locate(X, rows, w, at):  # type: ignore[no-untyped-def]
     return shown
 
 
-@njit(cache=True)
-def compare_64(X, at, ahead, shown, lower, upper, some, above, least, mark):  # type: ignore[no-untyped-def]
-    """Words (D,) of `x > lower` and `x > upper` over the 64 rows at `at`; X has at least LANES columns, side by side.
+if PLAIN:
 
-    least, mark : (D,), updated: the least value, and 0 as long as all values are finite
-    """
-    now, then = at.ctypes.data, ahead.ctypes.data
-    edges = np.array([lower.ctypes.data, upper.ctypes.data])
-    words = np.array([some.ctypes.data, above.ctypes.data])
-    seen = np.array([least.ctypes.data, mark.ctypes.data])
-    for j in range(0, some.size, LANES):
-        column = min(j, some.size - LANES)  # the last vector overlaps the one before
-        _compare(X[0, 0], now, then, shown, column, edges.ctypes.data, words.ctypes.data, seen.ctypes.data)
+    @njit
+    def compare_64(X, at, ahead, shown, lower, upper, some, above, least, mark):  # type: ignore[no-untyped-def]
+        """Words (D,) of `x > lower` and `x > upper` over the 64 rows at `at`.
+
+        least, mark : (D,), updated: the least value, and 0 as long as all values are finite
+        """
+        for j in range(some.size):
+            low, high = np.uint64(0), np.uint64(0)
+            for i in range(64):
+                value = X[(at[i] - X.ctypes.data) // X.strides[0], j]
+                low |= np.uint64(value > lower[j]) << np.uint64(i)
+                high |= np.uint64(value > upper[j]) << np.uint64(i)
+                least[j] = value if value < least[j] else least[j]
+                if not np.isfinite(value):
+                    mark[j] = 1
+            some[j], above[j] = low & shown, high & shown
+
+else:
+
+    @njit(cache=True)
+    def compare_64(X, at, ahead, shown, lower, upper, some, above, least, mark):  # type: ignore[no-untyped-def]
+        """The same in vector instructions; X has at least LANES columns, side by side."""
+        now, then = at.ctypes.data, ahead.ctypes.data
+        edges = np.array([lower.ctypes.data, upper.ctypes.data])
+        words = np.array([some.ctypes.data, above.ctypes.data])
+        seen = np.array([least.ctypes.data, mark.ctypes.data])
+        for j in range(0, some.size, LANES):
+            column = min(j, some.size - LANES)  # the last vector overlaps the one before
+            _compare(X[0, 0], now, then, shown, column, edges.ctypes.data, words.ctypes.data, seen.ctypes.data)

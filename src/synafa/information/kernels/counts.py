@@ -14,6 +14,8 @@ from numba import njit, prange, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from synafa.information.kernels.switch import CACHE, PLAIN
+
 PLACES = 4  # binary digits carried along while counting
 WORDS = 2**PLACES  # words of a class are counted in groups of this many
 LANES = 8  # planes that stay in cache, side by side, while the others are counted against them
@@ -30,7 +32,7 @@ def popcount(typingctx: Any, word: Any) -> Any:
     return signature, codegen
 
 
-@njit(parallel=True, cache=True)
+@njit(parallel=True, cache=CACHE)
 def pack_planes(codes: np.ndarray, order: np.ndarray, n_planes: int) -> np.ndarray:
     """Planes, uint64 (D * n_planes, words); `order` lists a row for each bit, -1 for padding."""
     d = codes.shape[1]
@@ -55,7 +57,7 @@ def pack_planes(codes: np.ndarray, order: np.ndarray, n_planes: int) -> np.ndarr
     return planes
 
 
-@njit(parallel=True, cache=True)
+@njit(parallel=True, cache=CACHE)
 def single_counts(planes: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """Rows of each class in each plane, int64 (K, P); class y occupies words starts[y]..starts[y+1]."""
     n_classes = starts.size - 1
@@ -134,7 +136,27 @@ def _count_common(typingctx: Any, tile: Any, plane: Any, groups: Any, totals: An
     return types.void(types.intp, types.intp, types.intp, types.intp), codegen
 
 
-@njit(parallel=True, cache=True)
+if PLAIN:
+
+    @njit
+    def count_common(tile, planes, p, start, words, totals):  # type: ignore[no-untyped-def]
+        """Write to `totals` (LANES) the ones that plane p shares, over `words` words, with each plane of the tile."""
+        for c in range(LANES):
+            total = np.uint64(0)
+            for w in range(words):
+                total += popcount(tile[w, c] & planes[p, start + w])
+            totals[c] = total
+
+else:
+
+    @njit(cache=True)
+    def count_common(tile, planes, p, start, words, totals):  # type: ignore[no-untyped-def]
+        """The same in vector instructions."""
+        plane = planes.ctypes.data + 8 * (p * planes.shape[1] + start)
+        _count_common(tile.ctypes.data, plane, words // WORDS, totals.ctypes.data)
+
+
+@njit(parallel=True, cache=CACHE)
 def add_pair_counts(planes: np.ndarray, starts: np.ndarray, joint: np.ndarray) -> None:
     """Add to `joint`, int64 (K, P, P), the rows of each class that are in both planes p < q (upper triangle only).
 
@@ -155,7 +177,6 @@ def add_pair_counts(planes: np.ndarray, starts: np.ndarray, joint: np.ndarray) -
                 for w in range(words):
                     tile[w, c] = planes[first + c, starts[y] + w]
             for p in range(first + width - 1):
-                plane = planes.ctypes.data + 8 * (p * planes.shape[1] + starts[y])
-                _count_common(tile.ctypes.data, plane, words // WORDS, totals.ctypes.data)
+                count_common(tile, planes, p, starts[y], words, totals)
                 for c in range(max(0, p + 1 - first), width):
                     joint[y, p, first + c] += np.int64(totals[c])

@@ -19,6 +19,7 @@ from synafa.information.kernels.brackets import SAMPLE, brackets
 from synafa.information.kernels.codes import binary_threshold
 from synafa.information.kernels.compare import LANES, compare_64, locate
 from synafa.information.kernels.counts import popcount
+from synafa.information.kernels.switch import CACHE
 
 STREAMED = 2 * SAMPLE  # rows from which on a sample pays
 SHARES = 8  # parts of the rows that threads take
@@ -39,7 +40,7 @@ def _lowest_one(typingctx: Any, word: Any) -> Any:
     return signature, codegen
 
 
-@njit(cache=True)
+@njit(cache=CACHE)
 def _keep_between(X, rows, first, some, above, single, kept, n_kept):  # type: ignore[no-untyped-def]
     """Append the values of 64 rows whose bit is set in `some` but not in `above`, column by column from `first` on."""
     one, room = np.uint64(1), np.uint64(kept.shape[1])  # unsigned indices: negative ones would have to be looked for
@@ -56,7 +57,7 @@ def _keep_between(X, rows, first, some, above, single, kept, n_kept):  # type: i
         n_kept[j] = at
 
 
-@njit(parallel=True, cache=True)
+@njit(parallel=True, cache=CACHE)
 def _stream(X, rows, below, upper, single, some, above, kept, n_kept, mark):  # type: ignore[no-untyped-def]
     """One pass: bits (words, D) of `x > below` and `x > upper`, and the values in between, share by share.
 
@@ -82,7 +83,7 @@ def _stream(X, rows, below, upper, single, some, above, kept, n_kept, mark):  # 
     return least
 
 
-@njit(cache=True)
+@njit(cache=CACHE)
 def _place_kept(some, above, kept, n_kept, j, lower, upper, first, second):  # type: ignore[no-untyped-def]
     """Set the bits of the kept values that exceed the mean of those of rank `first` and `second`, the same or the next.
 
@@ -131,7 +132,7 @@ def _place_kept(some, above, kept, n_kept, j, lower, upper, first, second):  # t
     return True
 
 
-@njit(cache=True)
+@njit(cache=CACHE)
 def _settle(n, some, above, kept, n_kept, j, lower, upper, from_least):  # type: ignore[no-untyped-def]
     """Turn `above` into the column's plane; False when the bracket did not hold the median, or too many values did.
 
@@ -156,7 +157,7 @@ def _settle(n, some, above, kept, n_kept, j, lower, upper, from_least):  # type:
     return _place_kept(some, above, kept, n_kept, j, lower, upper, first, second)
 
 
-@njit(parallel=True, cache=True)
+@njit(parallel=True, cache=CACHE)
 def _planes(n, lower, upper, from_least, some, above, kept, n_kept, planes):  # type: ignore[no-untyped-def]
     """Fill `planes` (D, words); True (D,) where a column could not be settled."""
     n_words, d = some.shape
@@ -174,7 +175,7 @@ def _planes(n, lower, upper, from_least, some, above, kept, n_kept, planes):  # 
     return failed
 
 
-@njit(parallel=True, cache=True)
+@njit(parallel=True, cache=CACHE)
 def _one_by_one(X, rows, columns, planes):  # type: ignore[no-untyped-def]
     """The planes of these columns, from the column's own threshold; False where one holds NaN or infinity."""
     finite = np.ones(columns.size, np.bool_)

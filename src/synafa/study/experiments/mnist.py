@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from synafa.arrays import read_file, write_file
 from synafa.datasets.dataset import Dataset
-from synafa.files import atomic_path, cache_dir, content_hash
+from synafa.files import cache_dir, content_hash
 from synafa.information.tables import InformationTables
 from synafa.study.experiments.shared import fit_synafa, load_dataset
 
@@ -172,8 +173,6 @@ def _compute(
     k_range: tuple[int, int],
     size: dict[str, Any],
 ) -> None:
-    from safetensors.numpy import save_file
-
     from synafa.information.amortised import AmortisedEstimator
     from synafa.information.codes import Discretizer
 
@@ -185,18 +184,16 @@ def _compute(
         clock = time.process_time()
         tables = estimator.tables(codes, y, one.k_infer, one.sampling)
         seconds = np.array([fit_seconds, time.process_time() - clock])
-        arrays = {name: np.ascontiguousarray(getattr(tables, name)) for name in _FIELDS}
-        with atomic_path(paths[one.name]) as temporary:
-            save_file({**arrays, "seconds": seconds}, str(temporary))
+        arrays = {name: getattr(tables, name) for name in _FIELDS}
+        write_file(paths[one.name], _KIND, {**arrays, "seconds": seconds}, {})
 
 
+_KIND = "set of amortised tables"
 _FIELDS = ("single", "pair", "cond", "specific", "class_counts")
 
 
 def _load(path: Any) -> Amortised:
-    from safetensors.numpy import load_file
-
-    arrays = load_file(path)
+    arrays, _ = read_file(path, _KIND)
     tables = InformationTables(**{name: arrays[name] for name in _FIELDS})
     return Amortised(tables, float(arrays["seconds"][0]), float(arrays["seconds"][1]))
 

@@ -1,4 +1,4 @@
-"""The policy as a finite graph: a node is a state of knowledge, an edge a result of its measurement.
+"""SynAFA's rule as a decision graph: a node is a state of knowledge, an edge a result of its measurement.
 
 Two states are one node when everything a later decision can depend on is equal: the set of known features, the
 remaining budget, and the scores of all features still to be had. Nodes are counted on the training rows.
@@ -7,75 +7,17 @@ remaining budget, and the scores of all features still to be had. Nodes are coun
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from synafa.errors import SynafaError
-from synafa.policy.rule import TOLERANCE, DecisionRule
+from synafa.graph.shape import DecisionGraph, Edge, Node
+from synafa.policy.recommendation import Recommendation
+from synafa.policy.rule import DecisionRule
 
-
-@dataclass(frozen=True)
-class Node:
-    """A state: what is measured next (None: nothing), why, and the training rows that come here.
-
-    `depth` is the number of measurements before it, `share` the part of all rows, `class_shares` one a class.
-    """
-
-    id: int
-    depth: int
-    feature: str | None
-    reason: str
-    count: int
-    share: float
-    class_shares: tuple[float, ...]
-    remaining: float
-
-
-@dataclass(frozen=True)
-class Edge:
-    """A result of the source's measurement that leads to the target, and the training rows that have it."""
-
-    source: int
-    target: int
-    label: str
-    count: int
-
-
-@dataclass(frozen=True)
-class DecisionGraph:
-    """Nodes in order of depth, edges between them, and a sentence for each thing that was cut off."""
-
-    nodes: tuple[Node, ...]
-    edges: tuple[Edge, ...]
-    classes: tuple[Any, ...]
-    feature_names: tuple[str, ...]
-    cut: tuple[str, ...] = field(default=())
-
-    def to_json(self) -> str:
-        """The graph as one JSON object."""
-        from synafa.graph.draw import to_json
-
-        return to_json(self)
-
-    def to_dot(self) -> str:
-        """The graph in Graphviz' language."""
-        from synafa.graph.draw import to_dot
-
-        return to_dot(self)
-
-    def to_svg(self, title: str = "Which measurement next?") -> str:
-        """A drawing."""
-        from synafa.graph.draw import to_svg
-
-        return to_svg(self, title)
-
-    def to_html(self, title: str = "Which measurement next?") -> str:
-        """A page that needs nothing else, with the drawing and the steps as a table."""
-        from synafa.graph.draw import to_html
-
-        return to_html(self, title)
+_Arrival = tuple[int, str, int, str]  # an edge before its target has a number
 
 
 @dataclass(eq=False)
@@ -108,51 +50,44 @@ def build_graph(
     edges: list[Edge] = []
     rare = deep = 0
 
-    def add(state: _State, depth: int, feature: str | None, reason: str) -> int:
+    def add(state: _State, depth: int, feature: str | None, reason: str, *why: str | None) -> int:
         shares = np.bincount(y[state.rows], minlength=n_classes) / max(len(state.rows), 1)
         node = Node(
             len(nodes), depth, feature, reason, len(state.rows), len(state.rows) / n, tuple(shares.tolist()),
-            state.remaining,
+            state.remaining, *why,
         )  # fmt: skip
         nodes.append(node)
         return node.id
 
     layer = _start(rule, codes, add)
     for depth in range(int(rule.known.any()), max_depth + int(rule.known.any()) + 1):
-        grown: dict[bytes, tuple[_State, list[tuple[int, str, int]]]] = {}
+        grown: dict[bytes, tuple[_State, list[_Arrival]]] = {}
         for state, arrivals in layer:
             if len(state.rows) < min_share * n:
                 rare += len(state.rows)
                 continue
-            decision = rule.decide(state.observed, codes[state.rows[0]], state.remaining)
-            feature = decision.feature
-            if feature >= 0 and rule.costs[feature] > state.remaining + TOLERANCE:
-                feature = -1
-            values = _values_for(rule, codes[state.rows[0]])
-            told = rule.explain(decision, values, state.remaining)
-            reason = told.text if feature >= 0 or told.feature is None else "Stop: the next proposal costs too much."
-            reason = reason.split(": ", 1)[1].capitalize() if feature < 0 else reason.split("): ", 1)[1]
-            if feature >= 0 and depth - int(rule.known.any()) == max_depth:
+            found = _recommendation(rule, codes, state)
+            if found.feature is not None and depth - int(rule.known.any()) == max_depth:
                 deep += len(state.rows)
                 continue
-            node = add(state, depth, rule.feature_names[feature] if feature >= 0 else None, reason)
-            edges.extend(Edge(source, node, label, count) for source, label, count in arrivals)
-            if feature >= 0:
-                for child, label in _children(rule, codes, state, feature):
+            node = add(state, depth, found.feature, found.reason, found.why, found.stop_reason)
+            edges.extend(Edge(source, node, label, count, result) for source, label, count, result in arrivals)
+            if found.feature is not None:
+                for child, label, result in _children(rule, codes, state, rule.index(found.feature)):
                     kept = grown.setdefault(child.key(rule), (child, []))
                     if kept[0] is not child:
                         kept[0].rows = np.concatenate([kept[0].rows, child.rows])
-                    kept[1].append((node, label, len(child.rows)))
+                    kept[1].append((node, label, len(child.rows), result))
         layer = list(grown.values())
     return DecisionGraph(
         tuple(nodes), tuple(edges), rule.classes, rule.feature_names, _cut(n, deep, rare, max_depth, min_share)
     )
 
 
-def _start(rule: DecisionRule, codes: np.ndarray, add: Any) -> list[tuple[_State, list[tuple[int, str, int]]]]:
+def _start(rule: DecisionRule, codes: np.ndarray, add: Any) -> list[tuple[_State, list[_Arrival]]]:
     """The states before the first measurement: one, or one for each effect of the features known at the start."""
     everyone = _State(np.zeros(rule.n_features, bool), rule.single.copy(), rule.budget, np.arange(len(codes)))
-    layer: list[tuple[_State, list[tuple[int, str, int]]]] = [(everyone, [])]
+    layer: list[tuple[_State, list[_Arrival]]] = [(everyone, [])]
     if not rule.known.any():
         return layer
     names = [rule.feature_names[j] for j in np.flatnonzero(rule.known)]
@@ -162,19 +97,19 @@ def _start(rule: DecisionRule, codes: np.ndarray, add: Any) -> list[tuple[_State
         states = [
             (_State(child.observed, child.scores, rule.budget, child.rows), f"{label}, {part}" if label else part)
             for state, label in states
-            for child, part in _children(rule, codes, state, int(j))
+            for child, part, _ in _children(rule, codes, state, int(j))
         ]
-    merged: dict[bytes, tuple[_State, list[tuple[int, str, int]]]] = {}
+    merged: dict[bytes, tuple[_State, list[_Arrival]]] = {}
     for state, label in states:
         kept = merged.setdefault(state.key(rule), (state, []))
         if kept[0] is not state:
             kept[0].rows = np.concatenate([kept[0].rows, state.rows])
-        kept[1].append((root, label, len(state.rows)))
+        kept[1].append((root, label, len(state.rows), label))
     return list(merged.values())
 
 
-def _children(rule: DecisionRule, codes: np.ndarray, state: _State, feature: int) -> Iterator[tuple[_State, str]]:
-    """The states after measuring `feature`, one for each code that some row has."""
+def _children(rule: DecisionRule, codes: np.ndarray, state: _State, feature: int) -> Iterator[tuple[_State, str, str]]:
+    """The states after measuring `feature`, one for each code that some row has, and two names of the result."""
     observed = state.observed.copy()
     observed[feature] = True
     results = codes[state.rows, feature]
@@ -184,16 +119,16 @@ def _children(rule: DecisionRule, codes: np.ndarray, state: _State, feature: int
         yield (
             _State(observed, scores, state.remaining - float(rule.costs[feature]), rows),
             rule.describe_code(feature, int(code)),
+            rule.describe_result(feature, int(code)),
         )
 
 
-def _values_for(rule: DecisionRule, codes: np.ndarray) -> np.ndarray:
-    """Values that have the given codes, for words about them: just above the edge below."""
-    values = np.full(rule.n_features, -np.inf)
-    for j in range(rule.n_features):
-        if codes[j] > 0:
-            values[j] = np.nextafter(rule.edges[j, codes[j] - 1], np.inf)
-    return values
+def _recommendation(rule: DecisionRule, codes: np.ndarray, state: _State) -> Recommendation:
+    """The recommendation in a state; where its cases differ in the known value behind it, only the name is told."""
+    found = rule.recommend(state.observed, codes[state.rows[0]], state.remaining)
+    if found.given is not None and len(np.unique(codes[state.rows, rule.index(found.given)])) > 1:
+        return replace(found, condition=found.given)
+    return found
 
 
 def _cut(n: int, deep: int, rare: int, max_depth: int, min_share: float) -> tuple[str, ...]:

@@ -1,0 +1,75 @@
+"""A policy as a finite graph: nodes are states of knowledge, edges results of a measurement. It can draw itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Node:
+    """A state: what is measured next (None: nothing), why, and the training rows that come here.
+
+    `depth` is the number of measurements before it, `share` the part of all rows, `class_shares` one a class; `reason`
+    is in words what `why` and `stop_reason` are as in a `Recommendation`.
+    """
+
+    id: int
+    depth: int
+    feature: str | None
+    reason: str
+    count: int
+    share: float
+    class_shares: tuple[float, ...]
+    remaining: float
+    why: str | None = None
+    stop_reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A result of the source's measurement that leads to the target, and the training rows that have it.
+
+    `label` is whole, `GCS <= 11.5`; `result` is for a place where the measurement's name stands already, `<= 11.5`.
+    """
+
+    source: int
+    target: int
+    label: str
+    count: int
+    result: str
+
+
+@dataclass(frozen=True)
+class DecisionGraph:
+    """Nodes in order of depth, edges between them, and a sentence for each thing that was cut off."""
+
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    classes: tuple[Any, ...]
+    feature_names: tuple[str, ...]
+    cut: tuple[str, ...] = field(default=())
+
+    def to_json(self) -> str:
+        """The graph as one JSON object."""
+        from synafa.graph import draw
+
+        return draw.to_json(self)
+
+    def to_dot(self) -> str:
+        """The graph in Graphviz' language."""
+        from synafa.graph import draw
+
+        return draw.to_dot(self)
+
+    def to_svg(self, title: str = "Which measurement next?") -> str:
+        """A drawing."""
+        from synafa.graph import draw
+
+        return draw.to_svg(self, title)
+
+    def to_html(self, title: str = "Which measurement next?") -> str:
+        """A page that needs nothing else, with the drawing and the steps as a table."""
+        from synafa.graph import draw
+
+        return draw.to_html(self, title)

@@ -1,0 +1,11 @@
+"""Which kernels run: vector instructions written out, or, with `SYNAFA_KERNELS=plain`, loops that anyone can read.
+
+Both give the same numbers. Plain kernels are compiled anew in every process: Numba's cache cannot tell the two apart.
+"""
+
+from __future__ import annotations
+
+import os
+
+PLAIN = os.environ.get("SYNAFA_KERNELS", "") == "plain"
+CACHE = not PLAIN

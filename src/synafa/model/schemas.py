@@ -1,0 +1,130 @@
+"""What the parts of a saved policy must be, declared for `synafa.model.validation`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from synafa.model.validation import (
+    Array,
+    InvalidModelError,
+    Schema,
+    Sizes,
+    Value,
+    finite_number,
+    flag,
+    is_text,
+    number,
+    register,
+    text,
+    whole,
+)
+
+_BITS = {"low": -1e-6, "high": 64.0}  # information: rounding below zero is harmless, and no class needs 64 bits
+_MOST_FEATURES, _MOST_BINS, _LARGEST = 1_000_000, 16, 1e300
+
+
+def _columns(value: Any) -> str | None:
+    """Why a description of the table's columns is none."""
+    if not isinstance(value, list) or not value:
+        return "is not a list of columns"
+    for column in value:
+        if not isinstance(column, dict) or set(column) != {"name", "kind", "categories", "fill"}:
+            return "holds a column without name, kind, categories and fill"
+        if not is_text(column["name"]) or column["kind"] not in ("number", "text"):
+            return "holds a column whose name or kind is wrong"
+        categories, fill = column["categories"], finite_number(column["fill"])
+        if not isinstance(categories, list) or not all(map(is_text, categories)):
+            return f"holds categories of {column['name']!r} that are not texts"
+        if len(set(categories)) < len(categories) or (column["kind"] == "number" and categories):
+            return f"holds categories of {column['name']!r} twice, or for a number"
+        if fill is None or abs(fill) > _LARGEST:
+            return f"holds a fill value of {column['name']!r} that is not a finite number"
+        if column["kind"] == "text" and fill not in range(max(len(categories), 1)):
+            return f"holds a fill value of {column['name']!r} that is none of its categories"
+    names = [column["name"] for column in value]
+    return "holds two columns of the same name" if len(set(names)) < len(names) else None
+
+
+def _classes(value: Any) -> str | None:
+    """Why a list of classes is none."""
+    if not isinstance(value, list) or len(value) < 2:
+        return "is not a list of at least two classes"
+    texts = sum(map(is_text, value))
+    truths = sum(isinstance(label, bool) for label in value)
+    numbers = sum(finite_number(label) is not None for label in value)
+    if len(value) not in (texts, truths, numbers):
+        return "holds classes that are not all texts or all numbers"
+    if texts and any("\0" in label for label in value):
+        return "holds a class with a zero character"
+    if numbers and any(isinstance(label, int) and not -(2**63) <= label < 2**63 for label in value):
+        return "holds a class beyond 64 bits"
+    return "holds a class twice" if len(set(value)) < len(value) else None
+
+
+def _rule_fits(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any], sizes: Sizes) -> None:
+    if len(meta["columns"]) != sizes["D"]:
+        raise InvalidModelError(f"'columns' describes {len(meta['columns'])} columns of {sizes['D']}")
+    edges = arrays["edges"]
+    if (edges[:, 1:] < edges[:, :-1]).any():
+        raise InvalidModelError("'edges' does not ascend")
+
+
+def _training_fits(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any], sizes: Sizes) -> None:
+    codes, classes = arrays["training_codes"], arrays["training_classes"]
+    packed = meta["n_bins"] == 2  # eight rows to a byte
+    if meta["n_bins"] != sizes["bins"]:
+        raise InvalidModelError(f"'n_bins' is {meta['n_bins']}, but the tables have {sizes['bins']} bins")
+    if len(meta["classes"]) != sizes["K"]:
+        raise InvalidModelError(f"'classes' names {len(meta['classes'])} classes of {sizes['K']}")
+    if len(codes) != (-(-sizes["n"] // 8) if packed else sizes["n"]):
+        raise InvalidModelError("'training_codes' and 'training_classes' hold different numbers of rows")
+    if not packed and codes.max() >= sizes["bins"]:
+        raise InvalidModelError("'training_codes' holds a code that is no bin")
+    if classes.max() >= sizes["K"]:
+        raise InvalidModelError("'training_classes' holds a class that is none")
+
+
+register(
+    "policy",
+    "rule",
+    Schema(
+        arrays={
+            "single": Array("f8", ("D",), **_BITS),
+            "pair": Array("f8", ("D", "D"), **_BITS),
+            "cond": Array("f8", ("D", "D", "bins"), **_BITS),
+            "costs": Array("f8", ("D",), 0.0, _LARGEST),
+            "edges": Array("f8", ("D", "bins-1"), infinity=True),
+            "known": Array("b", ("D",)),
+            "unavailable": Array("b", ("D",)),
+        },
+        values={
+            "columns": Value(_columns),
+            "classes": Value(_classes),
+            "budget": number(0.0, _LARGEST),
+            "cost_weight": number(0.0, _LARGEST),
+            "pair_branch": flag(),
+            "affordability": text(("deployed", "pairs", "strict")),
+            "target": text(),
+        },
+        sizes={"D": (1, _MOST_FEATURES), "bins": (2, _MOST_BINS)},
+        checks=(_rule_fits,),
+    ),
+)
+register(
+    "policy",
+    "training",
+    Schema(
+        arrays={
+            "specific": Array("f8", ("K", "D"), -1e-6, 1e6),
+            "class_counts": Array("iu", ("K",), 0),
+            "training_codes": Array("u1", ("rows", "D")),
+            "training_classes": Array("i", ("n",), 0),
+        },
+        values={"n_bins": whole(2, _MOST_BINS)},
+        sizes={"n": (1, 2**40), "K": (2, 65_536)},
+        checks=(_training_fits,),
+    ),
+)
