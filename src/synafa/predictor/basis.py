@@ -1,4 +1,4 @@
-"""Columns of a table become a few numbers a cell: the value, its normal score, bends at quantiles, or a category's slot.
+"""Every cell becomes a few numbers: the value, its normal score, bends at quantiles; or the slot of a category.
 
 What a cell gives depends on that cell alone and is zero where the cell is unknown, so that the first layer of a linear
 model or network is a sum over known cells. `FeatureBasis` holds what was learnt from training rows.
@@ -15,8 +15,9 @@ CLIP = 8.0
 """Standardised values are clipped to plus and minus this."""
 LARGEST = 1e100
 """Values beyond this count as this, so that no square overflows."""
-KNOTS = 4
-"""Bends of a number column's piecewise linear part."""
+BENDS = (0.2, 0.4, 0.6, 0.8)
+"""A number column's piecewise linear part bends at these quantiles."""
+KNOTS = len(BENDS)
 WIDTH = 3 + KNOTS
 """Numbers a known number cell becomes: one, clipped value, normal score, a hinge for every bend."""
 GRID = 33
@@ -150,7 +151,7 @@ def fit_basis(values: np.ndarray, categories: Sequence[int]) -> FeatureBasis:
 
 
 def _centre_and_scale(seen: np.ndarray) -> tuple[float, float]:
-    """Mean and standard deviation after the outermost hundredths are pulled in (a typing error must not set the scale)."""
+    """Mean and standard deviation with the outermost hundredths pulled in: a typing error must not set the scale."""
     for tail in (0.01, 0.0):
         low, high = np.quantile(seen, (tail, 1 - tail))
         pulled = np.clip(seen, low, high)
@@ -169,11 +170,7 @@ def _normal_scores(seen: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
     scores = ndtri(middle)
     inner = scores[1:-1]
     if len(inner) > KNOTS:
-        wanted = np.quantile(scores, np.linspace(0, 1, KNOTS + 2)[1:-1]) if len(points) < 12 else None
-        if wanted is None:
-            cumulative = np.linspace(0, 1, KNOTS + 2)[1:-1]
-            wanted = ndtri(cumulative)
-        inner = np.unique(inner[np.abs(inner[:, None] - wanted).argmin(axis=0)])
+        inner = np.unique(inner[np.abs(inner[:, None] - ndtri(BENDS)).argmin(axis=0)])
     grid, score, knots = np.full(GRID, np.inf), np.full(GRID, scores[-1]), np.full(KNOTS, np.inf)
     grid[: len(points)], score[: len(points)] = points, scores
     knots[: len(inner)] = inner

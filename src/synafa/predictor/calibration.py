@@ -7,9 +7,9 @@ import numpy as np
 from synafa.predictor.network import softmax
 
 SHARPNESS = np.exp(np.linspace(np.log(0.25), np.log(2.0), 25))
-"""Candidates; 1 is not among them by chance: it is kept unless another one is clearly better."""
+SHARES = np.linspace(0.0, 1.0, 11)
 CLEARLY = 5e-4
-"""A sharpness other than 1 must lower the log loss by this much."""
+"""A sharpness other than 1, or a share of the linear member, must lower the log loss by this much."""
 
 
 def log_loss(proba: np.ndarray, y: np.ndarray) -> float:
@@ -17,11 +17,23 @@ def log_loss(proba: np.ndarray, y: np.ndarray) -> float:
     return float(-np.log(np.maximum(proba[np.arange(len(y)), y], 1e-12)).mean())
 
 
-def best_sharpness(logits: np.ndarray, y: np.ndarray) -> float:
-    """The factor on the logits with the least log loss."""
-    losses = [log_loss(softmax(factor * logits.astype(np.float64)), y) for factor in SHARPNESS]
+def best_sharpness(logits: np.ndarray, prior: np.ndarray, y: np.ndarray) -> float:
+    """How far logits of a mean of networks should stand from the class shares, from single networks' logits.
+
+    The best factor for single networks flattens; their mean is flatter already, so the way from 1 is halved.
+    """
+    centre = np.log(prior)
+    away = logits.astype(np.float64) - centre
+    losses = [log_loss(softmax(centre + factor * away), y) for factor in SHARPNESS]
     best = int(np.argmin(losses))
-    return float(SHARPNESS[best]) if losses[best] < log_loss(softmax(logits), y) - CLEARLY else 1.0
+    return float(np.sqrt(SHARPNESS[best])) if losses[best] < log_loss(softmax(centre + away), y) - CLEARLY else 1.0
+
+
+def best_share(first: np.ndarray, second: np.ndarray, y: np.ndarray) -> float:
+    """The share of the second predictor in a mean of two with the least log loss."""
+    losses = np.array([log_loss((1 - share) * first + share * second, y) for share in SHARES])
+    best = int(losses.argmin())
+    return float(SHARES[best]) if losses[best] < losses[0] - CLEARLY else 0.0
 
 
 def calibration_error(proba: np.ndarray, y: np.ndarray, bins: int = 10) -> float:

@@ -8,6 +8,11 @@ import numpy as np
 
 from synafa.predictor.basis import WIDTH, FeatureBasis
 
+BEND_SCALE = 0.3
+"""Bends are scaled down, so that a straight line is learnt first and weight decay holds bends back."""
+MOST_COLUMNS = 1_500
+"""Wide tables lose their bends, then their normal scores, until about this many columns are left."""
+
 
 @dataclass(frozen=True)
 class TrainingColumns:
@@ -63,8 +68,8 @@ def training_columns(basis: FeatureBasis, values: np.ndarray) -> tuple[TrainingC
     spread = np.sqrt(np.maximum(square - mean**2, 0))
     constant = np.arange(len(mean)) % WIDTH == 0
     mean[constant], spread[constant] = 0.0, 1.0
-    spread[_copies(basis, spread)] = 0.0
-    number_at = np.flatnonzero((spread > 1e-4) & (count > 0))
+    number_at = np.flatnonzero((spread > 1e-4) & (count > 0) & _wanted(basis))
+    spread[np.arange(len(spread)) % WIDTH >= 3] /= BEND_SCALE
     share = np.zeros(int(basis.slot_start[-1]))
     for i in range(len(basis.texts)):
         there = slots[:, i] >= 0
@@ -87,7 +92,12 @@ def training_columns(basis: FeatureBasis, values: np.ndarray) -> tuple[TrainingC
     return columns, out
 
 
-def _copies(basis: FeatureBasis, spread: np.ndarray) -> np.ndarray:
-    """Normal scores of columns with two values say what the value says: positions to leave out."""
-    two = np.isfinite(basis.grid).sum(axis=1) <= 2
-    return np.flatnonzero(two) * WIDTH + 2
+def _wanted(basis: FeatureBasis) -> np.ndarray:
+    """Which of the (Dn, WIDTH) columns to learn from; the normal score of a column with two values says nothing new."""
+    wanted = np.ones((len(basis.numbers), WIDTH), dtype=bool)
+    wanted[np.isfinite(basis.grid).sum(axis=1) <= 2, 2] = False
+    if WIDTH * len(wanted) > MOST_COLUMNS:
+        wanted[:, 3:] = False
+    if 3 * len(wanted) > MOST_COLUMNS:
+        wanted[:, 2] = False
+    return wanted.ravel()

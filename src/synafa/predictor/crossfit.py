@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from synafa.errors import SynafaError
-from synafa.predictor.fitting import Progress, check_table, fit_predictor
+from synafa.predictor.fitting import check_table, fit_predictor
 from synafa.predictor.folds import deal_folds
+from synafa.predictor.members import Progress
 from synafa.predictor.model import MaskedPredictor
 
 

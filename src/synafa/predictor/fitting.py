@@ -1,34 +1,30 @@
 """`fit_predictor`: training rows become a `MaskedPredictor`.
 
-Rows are dealt into folds; a network is trained on all folds but one, on freshly masked copies of its rows, and judged on
-masked copies of the fold it did not see. The step to stop at and the sharpness are chosen on those judgements together,
-and the predictor is the mean of the networks.
+Columns are expanded, members are trained on masked rows (`members.py`), and everything is folded into arrays. Of very
+many rows a sample is learnt from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from synafa.errors import SynafaError
 from synafa.predictor.basis import fit_basis
-from synafa.predictor.calibration import best_sharpness, log_loss
 from synafa.predictor.columns import TrainingColumns, training_columns
-from synafa.predictor.folds import deal_folds
-from synafa.predictor.masks import random_masks
+from synafa.predictor.folds import inner_folds
+from synafa.predictor.members import Members, Progress, Work, train_members
 from synafa.predictor.model import Heads, MaskedPredictor
-from synafa.predictor.network import NetworkSettings, Weights, forward, softmax, start_weights, train_network
-
-Progress = Callable[[float, str], None]
+from synafa.predictor.network import NetworkSettings
 
 MOST_ROWS = 50_000
 """Of more rows than this, a random sample of this size is learnt from."""
 FOLDS = 4
 """Networks, each trained without one fold."""
-JUDGED = 2_000
-"""About this many masked rows of a fold judge its network."""
+SMALL = 2_000
+"""Up to this many rows there is a linear member beside the networks."""
 FEW = 10
 """With fewer rows than this nothing but the class shares is learnt."""
 
@@ -116,63 +112,31 @@ def _fit(
     prior = (np.bincount(y, minlength=n_classes) + 0.5) / (len(y) + 0.5 * n_classes)
     rows = np.sort(rng.permutation(len(y))[:MOST_ROWS]) if len(y) > MOST_ROWS else np.arange(len(y))
     values, y = values[rows], y[rows]
-    fold = deal_folds(y, FOLDS, rng, None if groups is None else np.asarray(groups)[rows])
-    basis = fit_basis(values, categories)
-    columns, cells = training_columns(basis, values)
-    observed = ~np.isnan(values)
+    fold = inner_folds(y, FOLDS, rng, None if groups is None else np.asarray(groups)[rows])
+    columns, cells = training_columns(fit_basis(values, categories), values)
+    work = Work(cells, ~np.isnan(values), y, columns.feature_of, prior, fold, seed)
     settings = _settings(len(y), cells.shape[1])
-    done, all_ticks = 0, FOLDS * (settings.checkpoints + 1)
-
-    def tick() -> None:
-        nonlocal done
-        done += 1
-        progress(min(0.99, done / all_ticks), "training the predictor")
-
-    kept: list[list[Weights]] = []
-    judged: list[tuple[np.ndarray, np.ndarray]] = []
-    for e in range(FOLDS):
-        train, held = np.flatnonzero(fold != e), np.flatnonzero(fold == e)
-        start = start_weights(cells.shape[1], values.shape[1], prior, settings, seed=[seed, 2, e])
-        if len(y) < FEW or not len(held) or not len(train):
-            kept.append([start])
-            continue
-        parts = cells[train], observed[train], y[train]
-        kept.append(train_network(*parts, columns.feature_of, start, settings, seed=[seed, 3, e], tick=tick))
-        copies = max(1, JUDGED // len(held))
-        held = np.tile(held, copies) if copies > 1 else held[:JUDGED]
-        masks = random_masks(observed[held], np.random.default_rng([seed, 4, e]))
-        judged.append((cells[held] * masks[:, columns.feature_of], y[held]))
-    stop = _stop(kept, judged)
-    chosen = [points[min(stop, len(points) - 1)] for points in kept]
-    sharpness = 1.0
-    if judged:
-        logits = np.concatenate([forward(known, net)[2] for (known, _), net in zip(judged, chosen)])
-        sharpness = best_sharpness(logits, np.concatenate([truth for _, truth in judged]))
+    members = train_members(work, settings, with_linear=FEW <= len(y) <= SMALL, few=len(y) < FEW, progress=progress)
     progress(1.0, "the predictor is ready")
-    notes = {"rows": len(rows), "stop": stop, "seed": seed}
-    return _assemble(columns, chosen, sharpness, notes)
+    return _assemble(columns, members, {"rows": len(rows), "seed": seed, **members.notes})
 
 
 def _settings(n: int, n_columns: int) -> NetworkSettings:
-    return NetworkSettings(steps=int(np.clip(n * 60 / 256, 600, 2500)))
+    """More steps on more rows, fewer on very wide tables; more decay on fewer rows."""
+    steps = int(np.clip(300 + 0.8 * n, 400, 1_600)) if n_columns <= 1_000 else 400
+    return NetworkSettings(steps=steps, decay=float(np.clip(300 / n, 0.2, 2.0)))
 
 
-def _stop(kept: list[list[Weights]], judged: list[tuple[np.ndarray, np.ndarray]]) -> int:
-    """The checkpoint with the least mean log loss over folds; 0 is the class shares."""
-    if not judged:
-        return 0
-    curves = [
-        [log_loss(softmax(forward(known, net)[2]), truth) for net in points]
-        for points, (known, truth) in zip(kept, judged)
-    ]
-    return int(np.mean(curves, axis=0).argmin())
-
-
-def _assemble(
-    columns: TrainingColumns, chosen: list[Weights], sharpness: float, notes: dict[str, Any]
-) -> MaskedPredictor:
-    """Networks side by side in one hidden state."""
-    numbers, slots = columns.fold(np.concatenate([net[0] for net in chosen], axis=1))
-    stacked = [np.stack([net[i] for net in chosen]) for i in (2, 3, 4, 5)]
-    heads = Heads(*stacked, np.full(len(chosen), 1 / len(chosen)), sharpness)
-    return MaskedPredictor(columns.basis, numbers, slots, np.concatenate([net[1] for net in chosen]), heads, notes)
+def _assemble(columns: TrainingColumns, members: Members, notes: dict[str, Any]) -> MaskedPredictor:
+    """All members side by side in one hidden state."""
+    first = [net[0] for net in members.networks]
+    base = [net[1] for net in members.networks]
+    share = members.share
+    if share > 0:
+        first.append(members.linear[:-1].astype(np.float32))
+        base.append(members.linear[-1].astype(np.float32))
+    numbers, slots = columns.fold(np.concatenate(first, axis=1))
+    stacks = [np.stack([net[i] for net in members.networks]) for i in (2, 3, 4, 5)]
+    n_nets = len(members.networks)
+    heads = Heads(stacks[0], stacks[1], stacks[2], stacks[3], np.append(np.full(n_nets, (1 - share) / n_nets), share))
+    return MaskedPredictor(columns.basis, numbers, slots, np.concatenate(base), heads, notes)

@@ -28,3 +28,11 @@ def deal_folds(y: np.ndarray, n_folds: int, rng: np.random.Generator, groups: An
         of_group[g] = filled.argmin()
         filled[of_group[g]] += size[g]
     return of_group[group]
+
+
+def inner_folds(y: np.ndarray, n_folds: int, rng: np.random.Generator, groups: Any = None) -> np.ndarray:
+    """`deal_folds` with fewer folds where there are fewer rows or groups; a single group is not kept together."""
+    if groups is not None and len(np.unique(np.asarray(groups))) < 2:
+        groups = None
+    units = len(y) if groups is None else len(np.unique(np.asarray(groups)))
+    return deal_folds(y, max(1, min(n_folds, units)), rng, groups)

@@ -29,6 +29,7 @@ def training_masks(observed: np.ndarray, rng: np.random.Generator) -> np.ndarray
     Also draws rows that know nothing and, in a tenth of the cases, everything.
     """
     n, d = observed.shape
-    keep = np.exp(rng.uniform(-np.log(d), 0.0, size=n)) if d > 1 else rng.uniform(0.0, 1.0, size=n)
+    low = 1.0 / d if d > 1 else 0.3
+    keep = low ** rng.random(n)
     keep[rng.random(n) < ALL_KNOWN] = 1.1
     return (rng.random((n, d), dtype=np.float32) < keep[:, None].astype(np.float32)) & observed

@@ -1,13 +1,12 @@
 """`MaskedPredictor`: class probabilities from any subset of features, as plain arrays; predicting needs NumPy alone.
 
-A cell that is known adds its contribution to a hidden state, the head turns the state into probabilities. The head is a
-mean of small networks (and a linear member), each with its own softmax:
-`p = sum_m weight_m softmax(sharpness * logits_m(state))`.
+A cell that is known adds its contribution to a hidden state, the head turns the state into probabilities: a weighted
+mean of small networks and, on small tables, a linear member, each with its own softmax:
+`p = sum_m weight_m softmax(logits_m(state))`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -23,14 +22,13 @@ BLOCK_CELLS = 200_000
 
 @dataclass(frozen=True)
 class Heads:
-    """What stands above the hidden state, all networks side by side.
+    """What stands above the hidden state: E networks side by side, then the linear member where there is one.
 
     Attributes
     ----------
     second : float32 (E, H, M), second_bias : float32 (E, M)
     output : float32 (E, M, K), output_bias : float32 (E, K)
-    weight : float64 (E,) of each network in the mean, sums to 1
-    sharpness : float, what logits are multiplied with (one over the temperature)
+    weight : float64 (E + 1,) of each network in the mean and of the linear member, sums to 1
     """
 
     second: np.ndarray
@@ -38,17 +36,17 @@ class Heads:
     output: np.ndarray
     output_bias: np.ndarray
     weight: np.ndarray
-    sharpness: float
 
     def __call__(self, state: np.ndarray) -> np.ndarray:
-        size = self.second.shape[1]
+        n_nets, size = self.second.shape[:2]
         out = np.zeros((len(state), self.output.shape[2]))
-        for e, weight in enumerate(self.weight):
+        for e in range(n_nets):
             first = np.maximum(state[:, e * size : (e + 1) * size], 0)
             second = np.maximum(first @ self.second[e] + self.second_bias[e], 0)
-            logits = (second @ self.output[e] + self.output_bias[e]).astype(np.float64)
-            out += weight * softmax(self.sharpness * logits)
-        return out
+            out += self.weight[e] * softmax(second @ self.output[e] + self.output_bias[e])
+        if self.weight[n_nets] > 0:
+            out += self.weight[n_nets] * softmax(state[:, n_nets * size :])
+        return out / out.sum(axis=1, keepdims=True)
 
 
 class MaskedPredictor:
@@ -162,9 +160,9 @@ class MaskedPredictor:
     def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Everything the predictor is: plain arrays by name, and a JSON-ready dictionary."""
         arrays = {f"basis.{field.name}": getattr(self.basis, field.name) for field in fields(FeatureBasis)}
-        arrays |= {f"heads.{name}": getattr(self.heads, name) for name in _HEAD_ARRAYS}
+        arrays |= {f"heads.{field.name}": getattr(self.heads, field.name) for field in fields(Heads)}
         arrays |= {"number_weights": self.number_weights, "slot_weights": self.slot_weights, "base": self.base}
-        meta = {"kind": "networks", "format": 1, "sharpness": float(self.heads.sharpness), "notes": self.notes}
+        meta = {"kind": "networks", "format": 1, "notes": self.notes}
         return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, meta
 
     def _state(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
@@ -188,9 +186,6 @@ class MaskedPredictor:
         return values
 
 
-_HEAD_ARRAYS = ("second", "second_bias", "output", "output_bias", "weight")
-
-
 def predictor_from_arrays(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> MaskedPredictor:
     """The predictor that `to_arrays` took apart.
 
@@ -206,8 +201,8 @@ def predictor_from_arrays(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -
         )
     try:
         basis = FeatureBasis(*(np.asarray(arrays[f"basis.{field.name}"]) for field in fields(FeatureBasis)))
-        heads = Heads(*(np.asarray(arrays[f"heads.{name}"]) for name in _HEAD_ARRAYS), float(meta["sharpness"]))
-        parts: Sequence[np.ndarray] = [np.asarray(arrays[n]) for n in ("number_weights", "slot_weights", "base")]
+        heads = Heads(*(np.asarray(arrays[f"heads.{field.name}"]) for field in fields(Heads)))
+        numbers, slots, base = (np.asarray(arrays[name]) for name in ("number_weights", "slot_weights", "base"))
     except KeyError as error:
         raise SynafaError(f"The stored predictor lacks {error.args[0]!r}: fit the model again.") from None
-    return MaskedPredictor(basis, *parts, heads, meta.get("notes"))
+    return MaskedPredictor(basis, numbers, slots, base, heads, meta.get("notes"))

@@ -1,13 +1,13 @@
 """A small network is trained on freshly masked rows: known cells, expanded, become class logits.
 
 The first layer is a sum over known cells, two rectified layers follow. Adam with decoupled weight decay and a cosine
-schedule, in NumPy; a running mean of the weights is what counts, and it is kept at every checkpoint, so that the
-moment to stop can be chosen afterwards, for several networks together, on rows that none of them was trained on.
+schedule, in NumPy; a running mean of the weights is what counts, and it is handed out at every checkpoint, so that the
+moment to stop can be chosen for several networks together, on rows they were not trained on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,8 +29,8 @@ class NetworkSettings:
     second: int = 16
     steps: int = 1000
     batch: int = 256
-    rate: float = 3e-3
-    decay: float = 0.1
+    rate: float = 1e-2
+    decay: float = 0.3
     checkpoints: int = 20
 
 
@@ -71,9 +71,8 @@ def train_network(
     start: Weights,
     settings: NetworkSettings,
     seed: Seed,
-    tick: Callable[[], None] = lambda: None,
-) -> list[Weights]:
-    """Train one network; the running mean of its weights at the start and at every checkpoint.
+) -> Iterator[Weights]:
+    """Train one network; yields the running mean of its weights at every checkpoint.
 
     Parameters
     ----------
@@ -84,7 +83,6 @@ def train_network(
     start : weights to begin with
     settings : sizes and schedule
     seed : of batches and masks
-    tick : called after every checkpoint
     """
     rng = np.random.default_rng(seed)
     n, batch = len(y), min(settings.batch, len(y))
@@ -92,7 +90,6 @@ def train_network(
     mean = [part.copy() for part in start]
     moment, square = [np.zeros_like(part) for part in start], [np.zeros_like(part) for part in start]
     truth = np.eye(start[-1].shape[0], dtype=np.float32)[y]
-    kept = [start]
     every = max(1, settings.steps // settings.checkpoints)
     order, at = rng.permutation(n), 0
     for step in range(1, settings.steps + 1):
@@ -110,9 +107,7 @@ def train_network(
             part *= forget
             part += (1 - forget) * now
         if step % every == 0:
-            kept.append(tuple(part.copy() for part in mean))
-            tick()
-    return kept
+            yield tuple(part.copy() for part in mean)
 
 
 def _gradients(known: np.ndarray, truth: np.ndarray, weights: Weights) -> list[np.ndarray]:
