@@ -7,6 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from sklearn.base import clone
+from sklearn.naive_bayes import BernoulliNB
+from sklearn.pipeline import make_pipeline
 
 from synafa import Discretizer, SynafaError
 from tests import naive
@@ -80,3 +83,21 @@ def test_a_missing_cell_has_the_code_of_the_training_mean():
 def test_bad_input_is_named(action, words):
     with pytest.raises(SynafaError, match=words):
         action()
+
+
+def test_a_discretizer_is_cloned_by_its_parameters():
+    fitted = Discretizer(n_bins=3).fit(np.arange(12.0).reshape(6, 2))
+    again = clone(fitted)
+    assert again.get_params() == {"n_bins": 3}
+    assert not hasattr(again, "edges_")
+    wrong = Discretizer(n_bins="three")
+    assert clone(wrong).n_bins == "three", "the constructor only stores"
+    with pytest.raises(SynafaError, match="n_bins"):
+        wrong.fit(np.eye(3))
+
+
+def test_a_discretizer_stands_in_a_pipeline():
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    y = X[:, 1] > 0
+    model = make_pipeline(Discretizer(), BernoulliNB()).fit(X, y)
+    assert model.set_params(discretizer__n_bins=4).fit(X, y)["discretizer"].edges_.shape == (3, 3)

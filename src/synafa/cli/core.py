@@ -24,6 +24,7 @@ from synafa.cli.common import (
     split_names,
 )
 from synafa.errors import SynafaError
+from synafa.graph.shape import MAX_DEPTH, MIN_SHARE
 
 if TYPE_CHECKING:
     import polars as pl
@@ -210,10 +211,10 @@ def graph(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The file to write: .html, .svg, .dot or .json.", show_default=False)
     ],
-    max_depth: Annotated[int, typer.Option("--max-depth", min=0, help="How many measurements deep.")] = 5,
+    max_depth: Annotated[int, typer.Option("--max-depth", help="How many measurements deep, from 1.")] = MAX_DEPTH,
     min_share: Annotated[
-        float, typer.Option("--min-share", min=0, max=1, help="Leave out states that fewer training rows reach.")
-    ] = 0.01,
+        float, typer.Option("--min-share", help="Leave out states that fewer training rows reach, 0 to below 1.")
+    ] = MIN_SHARE,
     title: Annotated[str, typer.Option("--title", help="Heading of the picture.")] = "Which measurement next?",
     as_json: AsJson = False,
 ) -> None:

@@ -10,13 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
 
 from synafa.errors import SynafaError
 
 MAX_BINS = 16
 
 
-class Discretizer:
+class Discretizer(TransformerMixin, BaseEstimator):
     """Cut every feature into `n_bins` bins at training quantiles.
 
     Parameters
