@@ -178,7 +178,13 @@ def check_codes(codes: Any) -> np.ndarray:
 
 
 def check_labels(y: Any, n_rows: int) -> np.ndarray:
-    """Class labels, one a row, none missing, all of types that can be compared."""
+    """Class labels, one a row, none missing, all of types that can be compared.
+
+    A zero character is refused, for NumPy would take `p` and `p\\0` for one class.
+    """
+    objects = isinstance(y, list | tuple) or getattr(getattr(y, "dtype", None), "kind", "") == "O"
+    if objects and any(isinstance(label, str) and "\0" in label for label in y):
+        raise SynafaError("y holds a class with a zero character; remove it, two classes may otherwise look like one.")
     labels = np.asarray(y)
     if labels.ndim != 1 or len(labels) != n_rows:
         raise SynafaError(f"y must hold one class for each of the {n_rows} rows, got shape {labels.shape}.")

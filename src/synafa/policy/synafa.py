@@ -289,9 +289,10 @@ class SynAFA(BaseEstimator):
             encoder = TableEncoder()
             encoder.columns_ = tuple(Column(f"x{j}", "number", (), float(mean)) for j, mean in enumerate(fill))
             return encoder, X
-        encoder = TableEncoder().fit(X)
+        encoder = TableEncoder()
+        values = encoder.fit_transform(X)
         validate_data(self, X, skip_check_array=True)  # notes names and width
-        return encoder, encoder.fill(encoder.transform(X))
+        return encoder, values
 
     def encode(self, X: Any) -> np.ndarray:
         """New rows as numbers (n, D), NaN where a cell is empty."""
