@@ -26,7 +26,7 @@ class Discretizer:
     Attributes
     ----------
     edges_ : float64 (D, n_bins - 1), ascending, padded with +inf where a feature has fewer bins
-    fill_ : float64 (D,), the training mean, which takes the place of missing (NaN) cells
+    fill_ : float64 (D,), the exact training mean, rounded once, which takes the place of missing (NaN) cells
 
     Examples
     --------
@@ -54,9 +54,11 @@ class Discretizer:
             raise SynafaError("There are no training rows (n = 0); give at least one.")
         if self.n_bins == 2:
             from synafa.information.kernels.codes import summarise_binary
+            from synafa.information.kernels.sums import exact_mean
 
-            self.fill_, thresholds = summarise_binary(values)
-            for j in np.flatnonzero(~np.isfinite(self.fill_)):
+            sums, thresholds = summarise_binary(values)
+            self.fill_ = np.array([exact_mean(chunks, len(values)) for chunks in sums])
+            for j in np.flatnonzero(np.isnan(thresholds)):
                 column, self.fill_[j] = _without_missing(values[:, j], int(j))
                 thresholds[j] = summarise_binary(column[:, None])[1][0]
             self.edges_ = thresholds[:, None]
@@ -106,9 +108,10 @@ def _without_missing(column: np.ndarray, index: int) -> tuple[np.ndarray, float]
     if infinite.any():
         row = int(np.argmax(infinite))
         raise SynafaError(f"X holds an infinite value (row {row}, column {index}); correct it or leave the cell empty.")
+    from synafa.information.kernels.sums import mean_of
+
     missing = np.isnan(column)
-    present = column[~missing]
-    mean = float(present.mean(dtype=np.float64)) if len(present) else 0.0
+    mean = mean_of(column[~missing])
     return np.where(missing, column.dtype.type(mean), column), mean
 
 

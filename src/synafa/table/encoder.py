@@ -91,9 +91,13 @@ class TableEncoder:
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         return self.fit(X).transform(X)
 
-    def fill(self, values: np.ndarray) -> np.ndarray:
-        """A copy of encoded rows with every NaN replaced by its column's fill value."""
-        return np.where(np.isnan(values), self.fill_values_, values)
+    def fill(self, values: np.ndarray, copy: bool = True) -> np.ndarray:
+        """Encoded rows with every NaN replaced by its column's fill value, by default as a copy."""
+        if copy:
+            return np.where(np.isnan(values), self.fill_values_, values)
+        for column, fill in zip(values.T, self.fill_values_):
+            column[np.isnan(column)] = fill
+        return values
 
     def encode_value(self, name: str, value: Any) -> float:
         """One cell, as `transform` would encode it; a numeric string is read as a number."""
@@ -190,9 +194,10 @@ def _fit_column(name: str, raw: np.ndarray) -> Column:
         categories = tuple(sorted(counts))  # not as a NumPy array of text, which drops zero characters at the end
         most_frequent = max(range(len(categories)), key=lambda i: counts[categories[i]], default=0)
         return Column(name, "text", categories, float(most_frequent))
+    from synafa.information.kernels.sums import mean_of
+
     numbers = _numbers(name, raw)
-    known = numbers[~np.isnan(numbers)]
-    return Column(name, "number", (), float(known.mean()) if len(known) else 0.0)
+    return Column(name, "number", (), mean_of(numbers[~np.isnan(numbers)]))
 
 
 def _encode(column: Column, raw: np.ndarray) -> np.ndarray:
