@@ -27,7 +27,7 @@ class Discretizer(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     edges_ : float64 (D, n_bins - 1), ascending, padded with +inf where a feature has fewer bins
-    fill_ : float64 (D,), the mean of the observed cells, which takes the place of missing (NaN) ones
+    fill_ : float64 (D,), the exact mean of the observed cells, rounded once; it stands for missing (NaN) ones
 
     Examples
     --------
@@ -53,18 +53,21 @@ class Discretizer(TransformerMixin, BaseEstimator):
         values = as_matrix(X)
         if not len(values):
             raise SynafaError("There are no training rows (n = 0); give at least one.")
+        from synafa.table.sums import exact_mean, mean_of
+
         if self.n_bins == 2:
             from synafa.information.kernels.codes import summarise_binary
 
-            self.fill_, thresholds = summarise_binary(values)
-            for j in np.flatnonzero(~np.isfinite(self.fill_)):
+            sums, thresholds = summarise_binary(values)
+            self.fill_ = np.array([exact_mean(chunks, len(values)) for chunks in sums])
+            for j in np.flatnonzero(np.isnan(thresholds)):
                 observed = _observed(values[:, j], int(j))
-                self.fill_[j] = _mean(observed)
+                self.fill_[j] = mean_of(observed)
                 thresholds[j] = summarise_binary(observed[:, None])[1][0] if len(observed) else np.inf
             self.edges_ = thresholds[:, None]
         else:
             columns = [_observed(values[:, j], j) for j in range(values.shape[1])]
-            self.fill_ = np.array([_mean(column) for column in columns])
+            self.fill_ = np.array([mean_of(column) for column in columns])
             self.edges_ = np.stack([_quantile_edges(column, self.n_bins) for column in columns])
         return self
 
@@ -109,11 +112,6 @@ def _observed(column: np.ndarray, index: int) -> np.ndarray:
         row = int(np.argmax(infinite))
         raise SynafaError(f"X holds an infinite value (row {row}, column {index}); correct it or leave the cell empty.")
     return np.ascontiguousarray(column[~np.isnan(column)])
-
-
-def _mean(observed: np.ndarray) -> float:
-    """The mean of the observed cells, 0 when there are none."""
-    return float(observed.mean(dtype=np.float64)) if len(observed) else 0.0
 
 
 def _quantile_edges(column: np.ndarray, n_bins: int) -> np.ndarray:

@@ -75,12 +75,12 @@ class PairCounts:
         labels = check_labels(y, len(values))
         if not values.size:
             raise SynafaError(f"X must be a table with at least one row and one column, got shape {values.shape}.")
-        classes, indices = _classes_of(labels)
-        order, starts = _rows_by_class(indices, len(classes))
+        classes, indices = classes_of(labels)
+        order, starts = rows_by_class(indices, len(classes))
         planes = pack_values(values, order)
         if planes is None:
             return cls.from_codes(Discretizer(2).fit_transform(values), labels, 2)
-        return cls(values.shape[1], 2, classes)._add_planes(planes, starts, np.bincount(indices))
+        return cls(values.shape[1], 2, classes).add_planes(planes, starts, np.bincount(indices))
 
     @property
     def n_rows(self) -> int:
@@ -96,11 +96,11 @@ class PairCounts:
         if codes.max() >= self.n_bins:
             raise SynafaError(f"codes holds the code {codes.max()}, but these counts have {self.n_bins} bins.")
         indices = self._class_indices(check_labels(y, len(codes)))
-        order, starts = _rows_by_class(indices, len(self.classes))
+        order, starts = rows_by_class(indices, len(self.classes))
         planes = pack_planes(codes, order, self.n_bins - 1)
-        return self._add_planes(planes, starts, np.bincount(indices, minlength=len(self.classes)))
+        return self.add_planes(planes, starts, np.bincount(indices, minlength=len(self.classes)))
 
-    def _add_planes(self, planes: np.ndarray, starts: np.ndarray, sizes: np.ndarray) -> PairCounts:
+    def add_planes(self, planes: np.ndarray, starts: np.ndarray, sizes: np.ndarray) -> PairCounts:
         """Add rows packed into planes (P, words), `sizes` of each class from word `starts` on."""
         from synafa.information.kernels.counts import add_pair_counts, single_counts
 
@@ -108,6 +108,53 @@ class PairCounts:
         self.plane_counts += single_counts(planes, starts)
         add_pair_counts(planes, starts, self.joint)
         return self
+
+    def merge(self, other: PairCounts) -> PairCounts:
+        """Add the counts of other rows; returns the object itself. A class that only one side has seen is kept.
+
+        >>> codes = np.array([[0, 1], [1, 0], [1, 1]], dtype=np.uint8)
+        >>> parts = PairCounts.from_codes(codes[:2], ["a", "a"]).merge(PairCounts.from_codes(codes[2:], ["b"]))
+        >>> parts == PairCounts.from_codes(codes, ["a", "a", "b"])
+        True
+        """
+        if (self.n_features, self.n_bins) != (other.n_features, other.n_bins):
+            raise SynafaError(
+                f"Counts of {other.n_features} features and {other.n_bins} bins cannot be merged into counts of "
+                f"{self.n_features} features and {self.n_bins} bins."
+            )
+        self._widen(np.unique(np.concatenate([self.classes, other.classes])))
+        at = np.searchsorted(self.classes, other.classes)
+        self.class_counts[at] += other.class_counts
+        self.plane_counts[at] += other.plane_counts
+        for here, there in enumerate(at):
+            self.joint[there] += other.joint[here]
+        return self
+
+    def _widen(self, classes: np.ndarray) -> None:
+        """Make room for more classes; `classes` holds the present ones, all in order."""
+        if not np.array_equal(classes, self.classes):
+            old, at = self.__dict__.copy(), np.searchsorted(classes, self.classes)
+            self.__init__(self.n_features, self.n_bins, classes)  # type: ignore[misc]
+            for name in ("class_counts", "plane_counts", "joint"):
+                getattr(self, name)[at] = old[name]
+
+    def to_bytes(self) -> bytes:
+        """The counts as bytes, the same for the same counts; `from_bytes` reads them back."""
+        from synafa.information.exchange import counts_to_bytes
+
+        return counts_to_bytes(self)
+
+    @staticmethod
+    def from_bytes(data: bytes) -> PairCounts:
+        """The counts that `to_bytes` wrote; damaged bytes are refused.
+
+        >>> counts = PairCounts.from_codes([[0, 1], [1, 1]], [0, 1])
+        >>> PairCounts.from_bytes(counts.to_bytes()) == counts
+        True
+        """
+        from synafa.information.exchange import counts_from_bytes
+
+        return counts_from_bytes(data)
 
     def __add__(self, other: PairCounts) -> PairCounts:
         if not isinstance(other, PairCounts):
@@ -212,7 +259,7 @@ def _is_missing(label: Any) -> bool:
     )
 
 
-def _classes_of(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def classes_of(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The classes in order and each row's place among them; small whole numbers are not sorted but looked up."""
     if labels.dtype.kind in "iu" and labels.min() >= 0 and labels.max() < len(labels):
         there = np.bincount(labels) > 0
@@ -220,7 +267,7 @@ def _classes_of(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.unique(labels, return_inverse=True)
 
 
-def _rows_by_class(indices: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+def rows_by_class(indices: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
     """Rows grouped by class, each group padded with -1 to whole groups of 64-bit words, and each one's first word."""
     from synafa.information.kernels.counts import WORDS
 

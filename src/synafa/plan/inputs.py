@@ -11,7 +11,8 @@ import numpy as np
 from synafa.errors import SynafaError
 from synafa.plan.build import deal_rows, line_between
 from synafa.plan.scorers import Parts
-from synafa.table.encoder import TableEncoder, close_names
+from synafa.table.encoder import TableEncoder
+from synafa.table.names import close_names
 
 CROSS_FIT_ROWS = 12_000  # up to so many rows every row is judged by a predictor that did not see it
 FIVE_FOLD_ROWS = 3_000

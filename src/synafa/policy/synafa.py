@@ -20,6 +20,7 @@ from synafa.errors import SynafaError
 from synafa.graph.shape import MAX_DEPTH, MIN_SHARE, DecisionGraph
 from synafa.information.codes import Discretizer
 from synafa.information.counts import check_labels
+from synafa.information.planes import BinaryPlanes
 from synafa.information.tables import InformationTables
 from synafa.money.prices import TOLERANCE
 from synafa.policy.branches import BRANCHES
@@ -69,10 +70,10 @@ class SynAFA(BaseEstimator):
     """
 
     classes_: np.ndarray
-    codes_: np.ndarray
     rule_: DecisionRule
     tables_: InformationTables
     y_: np.ndarray
+    _codes: np.ndarray | BinaryPlanes
 
     reason_names = BRANCHES
 
@@ -107,10 +108,21 @@ class SynAFA(BaseEstimator):
         self.classes_, self.y_ = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise SynafaError(f"All rows are of one class ({str(self.classes_[0])!r}); there is nothing to tell apart.")
-        discretizer = Discretizer(self.n_bins).fit(values)
-        discretizer.fill_ = encoder.fill_values_  # for text: the most frequent category
-        self.codes_ = discretizer.transform(values)
-        self.tables_ = InformationTables.from_codes(self.codes_, self.y_, self.n_bins)
+        planes = BinaryPlanes.from_values(values, self.y_) if self.n_bins == 2 else None
+        discretizer = Discretizer(self.n_bins)
+        if planes is not None:
+            if encoder is None:
+                encoder = _plain_encoder(planes.means)
+            discretizer.edges_, discretizer.fill_ = planes.edges, encoder.fill_values_
+            self._codes = planes
+            self.tables_ = InformationTables.from_counts(planes.counts())
+        else:
+            discretizer.fit(values)
+            if encoder is None:
+                encoder = _plain_encoder(discretizer.fill_)
+            discretizer.fill_ = encoder.fill_values_  # for text: the most frequent category
+            self._codes = discretizer.transform(values)
+            self.tables_ = InformationTables.from_codes(self._codes, self.y_, self.n_bins)
         names = encoder.feature_names_
         at_start = name_mask(known, names)
         self.rule_ = DecisionRule(
@@ -213,6 +225,13 @@ class SynAFA(BaseEstimator):
         return feature, branch
 
     @property
+    def codes_(self) -> np.ndarray:
+        """Codes of the training rows, uint8 (n, D); unpacked when they are first asked for."""
+        if isinstance(self._codes, BinaryPlanes):
+            self._codes = self._codes.codes()
+        return self._codes
+
+    @property
     def uses_remaining(self) -> bool:
         """Whether decisions depend on the remaining budget: those of the fitted rule, whatever was set since."""
         rule = getattr(self, "rule_", None)
@@ -257,7 +276,7 @@ class SynAFA(BaseEstimator):
         codes = arrays["training_codes"]
         if policy.n_bins == 2:
             codes = np.unpackbits(codes, axis=0, count=len(policy.y_))
-        policy.codes_ = np.ascontiguousarray(codes)
+        policy._codes = np.ascontiguousarray(codes)
         policy.tables_ = InformationTables(
             rule.single, rule.pair, rule.cond, arrays["specific"], arrays["class_counts"]
         )
@@ -279,16 +298,13 @@ class SynAFA(BaseEstimator):
         if self.affordability not in AFFORDABILITY:
             raise SynafaError(f"affordability must be one of {list(AFFORDABILITY)}, got: {self.affordability!r}.")
 
-    def _encode_training(self, X: Any, y: Any) -> tuple[TableEncoder, np.ndarray]:
-        """The table's encoder and its values; plain number arrays are taken as they are."""
+    def _encode_training(self, X: Any, y: Any) -> tuple[TableEncoder | None, np.ndarray]:
+        """The table's encoder and its values; plain number arrays are taken as they are and need none."""
         if y is None:
             raise SynafaError("SynAFA requires y to be passed, but the target y is None.")
         if _is_numeric(X):
             X, _ = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", order="C")
-            fill = Discretizer(2).fit(X).fill_ if np.isnan(X).any() else X.mean(axis=0, dtype=np.float64)
-            encoder = TableEncoder()
-            encoder.columns_ = tuple(Column(f"x{j}", "number", (), float(mean)) for j, mean in enumerate(fill))
-            return encoder, X
+            return None, X
         encoder = TableEncoder()
         values = encoder.fit_transform(X)
         validate_data(self, X, skip_check_array=True)  # notes names and width
@@ -323,6 +339,13 @@ def check_fitted(estimator: Any, attribute: str) -> None:
     """Refuse an estimator that has not been fitted."""
     if not hasattr(estimator, attribute):
         raise UnfittedError(f"This {type(estimator).__name__} is not fitted; call fit with training rows first.")
+
+
+def _plain_encoder(means: np.ndarray) -> TableEncoder:
+    """The encoder of an array of numbers, whose columns are called x0, x1, ..."""
+    encoder = TableEncoder()
+    encoder.columns_ = tuple(Column(f"x{j}", "number", (), float(mean)) for j, mean in enumerate(means))
+    return encoder
 
 
 def resolve_costs(costs: Any, names: tuple[str, ...]) -> np.ndarray:

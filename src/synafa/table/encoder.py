@@ -105,9 +105,13 @@ class TableEncoder:
         self._fit(names, cells)
         return self._encode(cells)
 
-    def fill(self, values: np.ndarray) -> np.ndarray:
-        """A copy of encoded rows with every NaN replaced by its column's fill value."""
-        return np.where(np.isnan(values), self.fill_values_, values)
+    def fill(self, values: np.ndarray, copy: bool = True) -> np.ndarray:
+        """Encoded rows with every NaN replaced by its column's fill value, by default as a copy."""
+        if copy:
+            return np.where(np.isnan(values), self.fill_values_, values)
+        for column, fill in zip(values.T, self.fill_values_):
+            column[np.isnan(column)] = fill
+        return values
 
     def encode_value(self, name: str, value: Any) -> float:
         """One cell, as `transform` would encode it; a numeric string is read as a number."""
@@ -254,9 +258,10 @@ def _fit_column(name: str, raw: np.ndarray | _Text) -> Column:
         return _text_column(
             name, Counter(_text(value) for i, value in enumerate(raw) if not _missing_or_refused(name, i, value))
         )
+    from synafa.table.sums import mean_of
+
     numbers = _numbers(name, raw)
-    known = numbers[~np.isnan(numbers)]
-    return Column(name, "number", (), float(known.mean()) if len(known) else 0.0)
+    return Column(name, "number", (), mean_of(numbers[~np.isnan(numbers)]))
 
 
 def _text_column(name: str, counts: Mapping[str, int]) -> Column:
