@@ -1,22 +1,30 @@
-"""A scikit-learn classifier that looks, at predict time, only at what its acquisition policy acquires.
+"""Policy and predictor as one scikit-learn classifier: it acquires under a budget, predicts, and answers for one case.
 
-The predictor sees acquired values and NaN elsewhere. It is trained on copies of the training rows with random cells
-hidden, few known cells as often as many, and on one copy that knows just what the policy acquires.
+It is the object behind `synafa fit`, `next`, `serve`, `report` and `card`, and is saved as one file without any row.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from synafa.errors import SynafaError
+from synafa.model.answer import Answer
+from synafa.model.asking import answer, fetch_all
+from synafa.model.nan_predictor import NanPredictorFactory
+from synafa.model.ranges import observed_ranges
+from synafa.money.errors import ErrorCosts
+from synafa.plan.plan_tree import PlanTree
 from synafa.policy.run import Run
-from synafa.policy.synafa import SynAFA, check_fitted
+from synafa.policy.synafa import check_fitted
+
+Names = Iterable[str]
 
 
 class AcquisitionClassifier(ClassifierMixin, BaseEstimator):
@@ -24,38 +32,231 @@ class AcquisitionClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    policy : SynAFA, default `SynAFA()`
-    predictor : a classifier that takes NaN for hidden cells, default gradient-boosted trees
-    n_masks : copies of every training row with a random set of known cells each, beside one with the policy's own set
-    random_state : seed of the masks and of the default predictor
+    policy : PlanTree or SynAFA, default=None
+        What decides which feature comes next; None for `PlanTree()`.
+    predictor : None, scikit-learn classifier or function, default=None
+        Class probabilities from any subset of features. None: the package's own, the only one that can be saved. A
+        classifier must take NaN for hidden cells; a function `(values, y, n_classes, *, categories, seed, progress)`
+        fits an object with `predict_proba(values, mask)`.
+    error_costs : ErrorCosts, mapping, array or None, default=None
+        What wrong decisions cost, in the money of the prices; then classes are decided by expected cost. A PlanTree
+        without error costs of its own gets these.
+    n_masks : int, default=4
+        Masked copies of every training row, for a scikit-learn classifier as predictor.
+    random_state : int, default=0
+        Seed of the default policy and of the predictor.
 
     Attributes
     ----------
     policy_, predictor_ : the fitted parts
-    classes_ : class labels
+    classes_ : ndarray (K,), class labels
+    ranges_ : ndarray (D, 7), quantiles of the observed training values of number columns
+    error_costs_ : ErrorCosts or None
 
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
+    >>> from synafa import PlanTree
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = AcquisitionClassifier(SynAFA(budget=3)).fit(X[:400], y[:400])
-    >>> int(model.acquire(X[400:]).n_acquired.max()), bool(model.score(X[400:], y[400:]) > 0.85)
-    (3, True)
+    >>> model = AcquisitionClassifier(PlanTree(budget=3)).fit(X[:400], y[:400])
+    >>> int(model.acquire(X[400:]).n_acquired.max()) <= 3, bool(model.score(X[400:], y[400:]) > 0.85)
+    (True, True)
     """
 
-    policy_: SynAFA
+    policy_: Any
     predictor_: Any
 
     def __init__(
-        self, policy: Any = None, predictor: Any = None, n_masks: int = 4, random_state: int | None = 0
+        self,
+        policy: Any = None,
+        predictor: Any = None,
+        error_costs: Any = None,
+        n_masks: int = 4,
+        random_state: int | None = 0,
     ) -> None:
         self.policy = policy
         self.predictor = predictor
+        self.error_costs = error_costs
         self.n_masks = n_masks
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, **fit_params: Any) -> AcquisitionClassifier:
-        """Fit policy and predictor; keyword arguments (`known`, `unavailable`, `target`) go to the policy's fit."""
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        known: Names = (),
+        unavailable: Names = (),
+        target: str = "",
+        groups: Any = None,
+        progress: Callable[[float, str], None] | None = None,
+    ) -> AcquisitionClassifier:
+        """Fit policy and predictor.
+
+        Parameters
+        ----------
+        X : DataFrame or array (n, D)
+            Training rows; an empty cell is one that was not measured.
+        y : array (n,)
+            Classes.
+        known : names, default=()
+            Features that are there from the start and cost nothing (age, sex).
+        unavailable : names, default=()
+            Features that are never acquired.
+        target : str, default=""
+            What the class is called, for the reasons in plain words.
+        groups : array (n,) or None, default=None
+            Rows of one group (one patient) stay together when parts of the rows are held out.
+        progress : function or None, default=None
+            Called as `progress(share, text)`.
+
+        Returns
+        -------
+        AcquisitionClassifier
+
+        Raises
+        ------
+        SynafaError
+            When a setting or the table cannot be used.
+        """
+        y = self._checked_classes(y)
+        policy = PlanTree(random_state=self.random_state or 0) if self.policy is None else clone(self.policy)
+        options: dict[str, Any] = {"known": known, "unavailable": unavailable, "target": target}
+        if isinstance(policy, PlanTree):
+            if self.predictor is not None:
+                policy.predictor = self._fitting()
+            if policy.error_costs is None:
+                policy.error_costs = self.error_costs
+            self.policy_ = policy.fit(X, y, **options, groups=groups, progress=progress)
+            self.predictor_ = policy.predictor_
+        else:
+            self.policy_ = policy.fit(X, y, **options)
+            self.predictor_ = self._fit_predictor(X, y, progress)
+        self._take_over(X)
+        return self
+
+    def acquire(self, X: Any, **options: Any) -> Run:
+        """What the policy acquires for these rows; options as those of the policy's `acquire`."""
+        check_fitted(self, "policy_")
+        return self.policy_.acquire(X, **options)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Class probabilities from the acquired values alone, float64 (n, K)."""
+        check_fitted(self, "policy_")
+        if hasattr(X, "columns"):
+            validate_data(self, X, reset=False, skip_check_array=True)  # scikit-learn's rule for names
+        return self.proba_from(self.policy_.encode(X), self.acquire(X).mask)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class from the acquired values alone; with error costs, the one of least expected cost."""
+        return self.classes_[self.decide(self.predict_proba(X))]
+
+    def proba_from(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """Class probabilities from encoded values (n, D) of which those under the mask (n, D) are known."""
+        check_fitted(self, "policy_")
+        if isinstance(self.policy_, PlanTree):
+            return self.policy_.predict_proba(values, mask)
+        if self.predictor_ is None:
+            raise SynafaError("This model was saved without its predictor; fit it again to predict.")
+        return self.predictor_.predict_proba(values, np.asarray(mask, dtype=bool))
+
+    def decide(self, proba: np.ndarray) -> np.ndarray:
+        """The class decided at given probabilities (n, K), as positions in `classes_`, int64 (n,)."""
+        return proba.argmax(axis=1) if self.error_costs_ is None else self.error_costs_.decide(proba)
+
+    def next_feature(
+        self,
+        observed: Mapping[str, Any] | None = None,
+        *,
+        remaining: float | None = None,
+        unavailable: Names = (),
+    ) -> Answer:
+        """What one case is now, what to measure next and why, and what each result would mean.
+
+        Parameters
+        ----------
+        observed : mapping or None, default=None
+            Values by feature name; None for a measurement that was made and gave no result.
+        remaining : float or None, default=None
+            Budget that is left; None: the budget less what was observed.
+        unavailable : names, default=()
+            What cannot be measured for this case.
+
+        Returns
+        -------
+        Answer
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(500, 3))
+        >>> model = AcquisitionClassifier(PlanTree(budget=1)).fit(X, (X[:, 1] > 0).astype(int))
+        >>> model.next_feature().recommendation.feature
+        'x1'
+        >>> model.next_feature({"x1": 2.0}).decision
+        1
+        """
+        check_fitted(self, "policy_")
+        return answer(self, dict(observed or {}), remaining, unavailable)
+
+    def predict_one(
+        self,
+        fetch: Callable[[str], Any],
+        observed: Mapping[str, Any] | None = None,
+        *,
+        remaining: float | None = None,
+        unavailable: Names = (),
+    ) -> Answer:
+        """Follow the policy for one case, asking `fetch(name)` for each feature when it is chosen.
+
+        Parameters
+        ----------
+        fetch : function
+            Takes a feature's name and returns its value, or None when it could not be measured. Its errors surface
+            as a SynafaError that names the feature.
+        observed, remaining, unavailable : as in `next_feature`
+
+        Returns
+        -------
+        Answer
+            The state at the end; `answer.observed` holds what was fetched.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(500, 3))
+        >>> model = AcquisitionClassifier(PlanTree(budget=1)).fit(X, (X[:, 1] > 0).astype(int))
+        >>> model.predict_one(lambda name: -2.0).decision
+        0
+        """
+        check_fitted(self, "policy_")
+        return fetch_all(self, fetch, dict(observed or {}), remaining, unavailable)
+
+    def get_rules(self) -> dict[str, Any]:
+        """The policy as nested JSON values that another program can follow; see `synafa.model.rules`."""
+        from synafa.model.rules import rules_of
+
+        check_fitted(self, "policy_")
+        return rules_of(self)
+
+    def decision_graph(self, **options: Any) -> Any:
+        """The policy's decision graph; options as those of the policy's `decision_graph`."""
+        check_fitted(self, "policy_")
+        return self.policy_.decision_graph(**options)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write policy and predictor to one file, which holds no training rows; `synafa.load_model` reads it back."""
+        from synafa.model.storage import save_model
+
+        save_model(self, path)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        return tags
+
+    def _checked_classes(self, y: Any) -> np.ndarray:
         if y is None:
             raise SynafaError("AcquisitionClassifier requires y to be passed, but the target y is None.")
         if self.n_masks < 0:
@@ -67,57 +268,35 @@ class AcquisitionClassifier(ClassifierMixin, BaseEstimator):
             y = column_or_1d(y, warn=True)
         if y.ndim == 1:
             check_classification_targets(y)
-        self.policy_ = (SynAFA() if self.policy is None else clone(self.policy)).fit(X, y, **fit_params)
-        self.classes_ = self.policy_.classes_
-        self.n_features_in_ = self.policy_.n_features_in_
-        if hasattr(self.policy_, "feature_names_in_"):
-            self.feature_names_in_ = self.policy_.feature_names_in_
+        return y
+
+    def _fitting(self) -> Callable[..., Any]:
+        """The function that fits the predictor."""
+        if self.predictor is None:
+            from synafa.predictor import fit_predictor
+
+            return fit_predictor
+        if hasattr(self.predictor, "get_params"):
+            return NanPredictorFactory(self.predictor, self.n_masks)
+        return self.predictor  # type: ignore[no-any-return]
+
+    def _fit_predictor(self, X: Any, y: np.ndarray, progress: Callable[[float, str], None] | None) -> Any:
         values = self.policy_.encode(X)
-        masked = self._masked_copies(values, self.policy_.acquire(X).mask)
-        self.predictor_ = _default_predictor(self.random_state) if self.predictor is None else clone(self.predictor)
-        self.predictor_.fit(masked, np.tile(self.policy_.y_, self.n_masks + 1))
-        return self
+        classes = np.searchsorted(self.policy_.classes_, y)
+        categories = [len(column.categories) for column in self.policy_.encoder_.columns_]
+        seed = self.random_state or 0
+        return self._fitting()(
+            values, classes, len(self.policy_.classes_), categories=categories, seed=seed, progress=progress
+        )
 
-    def acquire(self, X: Any, **options: Any) -> Run:
-        """What the policy acquires for these rows."""
-        check_fitted(self, "policy_")
-        return self.policy_.acquire(X, **options)
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Class probabilities from the acquired values alone."""
-        check_fitted(self, "policy_")
-        if hasattr(X, "columns"):
-            validate_data(self, X, reset=False, skip_check_array=True)  # scikit-learn's rule for names
-        run = self.acquire(X)
-        return self.predictor_.predict_proba(np.where(run.mask, self.policy_.encode(X), np.nan))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The most probable class from the acquired values alone."""
-        best = np.argmax(self.predict_proba(X), axis=1)
-        return self.classes_[best]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        return tags
-
-    def _masked_copies(self, values: np.ndarray, acquired: np.ndarray) -> np.ndarray:
-        """Rows that know what the policy acquires, and `n_masks` copies that know a random set of log-uniform size."""
-        rng = np.random.default_rng(self.random_state)
-        n, d = values.shape
-        copies = [np.where(acquired, values, np.nan)]
-        for _ in range(self.n_masks):
-            size = np.exp(rng.uniform(0, np.log(d + 1), size=(n, 1)))
-            rank = rng.random((n, d)).argsort(axis=1)
-            copies.append(np.where((rank < size) | self.policy_.rule_.known, values, np.nan))
-        return np.concatenate(copies)
-
-
-def _default_predictor(seed: int | None) -> HistGradientBoostingClassifier:
-    """Boosted trees that try a random third of the features at a split, and go on when a round gains nothing.
-
-    A greedy split never starts on a feature that is worthless alone, which is just what synergistic features are; with
-    all features at every split and early stopping the XOR pair of the study's sweep is not learnt.
-    """
-    return HistGradientBoostingClassifier(max_iter=200, max_features=0.3, early_stopping=False, random_state=seed)
+    def _take_over(self, X: Any) -> None:
+        """What the classifier knows of its policy and of the training table."""
+        policy = self.policy_
+        self.classes_ = policy.classes_
+        self.n_features_in_ = policy.n_features_in_
+        if hasattr(policy, "feature_names_in_"):
+            self.feature_names_in_ = policy.feature_names_in_
+        text = np.array([column.kind == "text" for column in policy.encoder_.columns_])
+        self.ranges_ = observed_ranges(policy.encode(X), text)
+        own = getattr(policy, "error_costs_", None)
+        self.error_costs_ = ErrorCosts.resolve(self.error_costs, self.classes_.tolist()) if own is None else own

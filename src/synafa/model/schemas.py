@@ -1,4 +1,4 @@
-"""What the parts of a saved policy must be, declared for `synafa.model.validation`."""
+"""What the parts of a saved SynAFA must be, declared for `synafa.model.validation`; `plan_schemas` has the others."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from synafa.model.validation import (
 )
 
 _BITS = {"low": -1e-6, "high": 64.0}  # information: rounding below zero is harmless, and no class needs 64 bits
-_MOST_FEATURES, _MOST_BINS, _LARGEST = 1_000_000, 16, 1e300
+MOST_FEATURES, _MOST_BINS, LARGEST = 1_000_000, 16, 1e300
 
 
-def _columns(value: Any) -> str | None:
+def check_columns(value: Any) -> str | None:
     """Why a description of the table's columns is none."""
     if not isinstance(value, list) or not value:
         return "is not a list of columns"
@@ -40,7 +40,7 @@ def _columns(value: Any) -> str | None:
             return f"holds categories of {column['name']!r} that are not texts"
         if len(set(categories)) < len(categories) or (column["kind"] == "number" and categories):
             return f"holds categories of {column['name']!r} twice, or for a number"
-        if fill is None or abs(fill) > _LARGEST:
+        if fill is None or abs(fill) > LARGEST:
             return f"holds a fill value of {column['name']!r} that is not a finite number"
         if column["kind"] == "text" and fill not in range(max(len(categories), 1)):
             return f"holds a fill value of {column['name']!r} that is none of its categories"
@@ -48,7 +48,7 @@ def _columns(value: Any) -> str | None:
     return "holds two columns of the same name" if len(set(names)) < len(names) else None
 
 
-def _classes(value: Any) -> str | None:
+def check_classes(value: Any) -> str | None:
     """Why a list of classes is none."""
     if not isinstance(value, list) or len(value) < 2:
         return "is not a list of at least two classes"
@@ -95,21 +95,21 @@ register(
             "single": Array("f8", ("D",), **_BITS),
             "pair": Array("f8", ("D", "D"), **_BITS),
             "cond": Array("f8", ("D", "D", "bins"), **_BITS),
-            "costs": Array("f8", ("D",), 0.0, _LARGEST),
+            "costs": Array("f8", ("D",), 0.0, LARGEST),
             "edges": Array("f8", ("D", "bins-1"), infinity=True),
             "known": Array("b", ("D",)),
             "unavailable": Array("b", ("D",)),
         },
         values={
-            "columns": Value(_columns),
-            "classes": Value(_classes),
-            "budget": number(0.0, _LARGEST),
-            "cost_weight": number(0.0, _LARGEST),
+            "columns": Value(check_columns),
+            "classes": Value(check_classes),
+            "budget": number(0.0, LARGEST),
+            "cost_weight": number(0.0, LARGEST),
             "pair_branch": flag(),
             "affordability": text(("deployed", "pairs", "strict")),
             "target": text(),
         },
-        sizes={"D": (1, _MOST_FEATURES), "bins": (2, _MOST_BINS)},
+        sizes={"D": (1, MOST_FEATURES), "bins": (2, _MOST_BINS)},
         checks=(_rule_fits,),
     ),
 )

@@ -1,47 +1,174 @@
-"""A model as one file: which kinds there are, what each must hold, how one is written and read back."""
+"""A model as one file: which kinds there are, what each must hold, how one is written and read back.
+
+"policy" is a SynAFA, "plan-tree" a PlanTree with its predictor, "model" an AcquisitionClassifier: one of the two with
+a predictor, error costs and ranges of values. No kind holds training rows.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from synafa.arrays import read_file, write_file
+import numpy as np
+
+from synafa.arrays import read_any, read_file, write_file
 from synafa.errors import SynafaError
-from synafa.model import schemas as schemas  # declares what the parts must be
+from synafa.model import plan_schemas as plan_schemas  # these two declare what the parts must be
+from synafa.model import schemas as schemas
 from synafa.model.validation import InvalidModelError, validate
 
 if TYPE_CHECKING:
     from synafa.policy.rule import DecisionRule
-    from synafa.policy.synafa import SynAFA
+
+Stored = tuple[dict[str, np.ndarray], dict[str, Any]]
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
-    """Save a fitted `SynAFA`; a classifier's predictor cannot be stored without pickle, so save its `policy_`."""
-    if not hasattr(model, "to_arrays"):
-        hint = "; save its policy_ and refit the predictor" if hasattr(model, "predictor") else ""
-        raise SynafaError(f"A {type(model).__name__} cannot be saved, only a fitted SynAFA can{hint}.")
-    arrays, meta = model.to_arrays()
-    write_file(path, "policy", arrays, meta)
+    """Save a fitted `SynAFA`, `PlanTree` or `AcquisitionClassifier` to one file.
+
+    Parameters
+    ----------
+    model : SynAFA, PlanTree or AcquisitionClassifier
+        A fitted model; a classifier's predictor must be the package's own.
+    path : str or path
+        The file to write; it is replaced whole or not at all.
+
+    Raises
+    ------
+    SynafaError
+        When the model cannot be stored or the file cannot be written.
+    """
+    if hasattr(model, "policy_"):
+        write_file(path, "model", *_taken_apart(model))
+    elif hasattr(model, "to_arrays"):
+        write_file(path, _kind_of(model), *model.to_arrays())
+    else:
+        raise SynafaError(
+            f"A {type(model).__name__} cannot be saved, only a fitted AcquisitionClassifier, PlanTree or SynAFA."
+        )
 
 
-def load_model(path: str | os.PathLike[str]) -> SynAFA:
-    """The fitted `SynAFA` that `save_model` or `SynAFA.save` wrote."""
-    from synafa.policy.synafa import SynAFA
+def load_model(path: str | os.PathLike[str]) -> Any:
+    """Read a model that `save_model` or `.save` wrote; nothing in the file is executed.
 
-    arrays, meta = read_file(path, "policy")
+    Parameters
+    ----------
+    path : str or path
+        The model file.
+
+    Returns
+    -------
+    AcquisitionClassifier, PlanTree or SynAFA
+        The fitted model that was saved.
+
+    Raises
+    ------
+    SynafaError
+        When the file is none, is damaged or was written by a newer version.
+    """
+    kind, arrays, meta = read_any(path)
+    if kind not in ("model", "plan-tree", "policy"):
+        raise SynafaError(f"{os.fspath(path)!r} holds a {kind}, but a model is needed here.")
     with _Guard(path):
-        validate("policy", arrays, meta)
-        return SynAFA.from_arrays(arrays, meta)
+        return _put_together(arrays, meta) if kind == "model" else _policy(kind, arrays, meta)
 
 
 def load_rule(path: str | os.PathLike[str]) -> DecisionRule:
-    """Only the decision rule of a saved model: enough to recommend, without scikit-learn and without compilation."""
+    """Only the decision rule of a saved SynAFA: enough to recommend, without scikit-learn and without compilation."""
     from synafa.policy.rule import DecisionRule
 
     arrays, meta = read_file(path, "policy")
     with _Guard(path):
         validate("policy", arrays, meta, ("rule",))
         return DecisionRule.from_arrays(arrays, meta)
+
+
+def _kind_of(policy: Any) -> str:
+    return "plan-tree" if hasattr(policy, "tree_") else "policy"
+
+
+def _policy(kind: str, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> Any:
+    if kind == "policy":
+        from synafa.policy.synafa import SynAFA
+
+        validate("policy", arrays, meta)
+        return SynAFA.from_arrays(arrays, meta)
+    from synafa.plan.plan_tree import PlanTree
+
+    _validate_plan_tree(arrays, meta)
+    return PlanTree.from_arrays(arrays, meta)
+
+
+def _taken_apart(model: Any) -> Stored:
+    """The arrays and JSON values of a fitted AcquisitionClassifier."""
+    policy, predictor = model.policy_, model.predictor_
+    arrays, meta = policy.to_arrays()
+    own = {f"policy.{name}": array for name, array in arrays.items()} | {
+        "ranges": np.where(np.isnan(model.ranges_), np.inf, model.ranges_)
+    }
+    out: dict[str, Any] = {
+        "policy_kind": _kind_of(policy),
+        "policy": meta,
+        "predictor": None,
+        "error_costs": None if model.error_costs_ is None else model.error_costs_.to_meta(),
+    }
+    if not hasattr(predictor, "to_arrays"):
+        name = type(getattr(predictor, "classifier", predictor)).__name__
+        raise SynafaError(
+            f"The predictor {name} cannot be stored without pickle; fit with predictor=None, or save policy_."
+        )
+    if out["policy_kind"] == "policy":
+        more, out["predictor"] = predictor.to_arrays()
+        own |= {f"predictor.{name}": array for name, array in more.items()}
+    return own, out
+
+
+def _put_together(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> Any:
+    """The AcquisitionClassifier that `_taken_apart` described."""
+    from synafa.model.classifier import AcquisitionClassifier
+    from synafa.money.errors import ErrorCosts
+
+    model_parts = {name: arrays[name] for name in arrays if "." not in name}
+    validate("model", model_parts, meta)
+    policy = _policy(meta["policy_kind"], _part(arrays, "policy."), meta["policy"])
+    errors = None if meta["error_costs"] is None else ErrorCosts.from_meta(meta["error_costs"])
+    model = AcquisitionClassifier(policy=policy, error_costs=errors)
+    model.policy_, model.classes_, model.error_costs_ = policy, policy.classes_, errors
+    model.n_features_in_, model.ranges_ = (
+        policy.n_features_in_,
+        np.where(np.isinf(arrays["ranges"]), np.nan, arrays["ranges"]),
+    )
+    if len(model.ranges_) != policy.n_features_in_:
+        raise InvalidModelError("'ranges' does not fit the number of features")
+    if hasattr(policy, "feature_names_in_"):
+        model.feature_names_in_ = policy.feature_names_in_
+    if meta["predictor"] is None:
+        model.predictor_ = getattr(policy, "predictor_", None)
+    else:
+        model.predictor_ = _predictor(_part(arrays, "predictor."), meta["predictor"], policy)
+    return model
+
+
+def _predictor(arrays: Mapping[str, np.ndarray], meta: Any, policy: Any) -> Any:
+    from synafa.predictor import predictor_from_arrays
+
+    validate("predictor", arrays, meta)
+    found = predictor_from_arrays(dict(arrays), meta)
+    if (found.n_features, found.n_classes) != (policy.n_features_in_, len(policy.classes_)):
+        raise InvalidModelError("the predictor does not fit the policy's features and classes")
+    return found
+
+
+def _validate_plan_tree(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
+    """The tree and its prices by their schema, the predictor inside by its own."""
+    validate("plan-tree", {name: a for name, a in arrays.items() if not name.startswith("predictor.")}, meta)
+    if meta["predictor"] is not None:
+        validate("predictor", _part(arrays, "predictor."), meta["predictor"])
+
+
+def _part(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 class _Guard:

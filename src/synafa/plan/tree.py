@@ -104,7 +104,9 @@ class Tree:
         return tuple(reversed(path))
 
     def to_arrays(self) -> dict[str, np.ndarray]:
-        return {f"tree_{f.name}": getattr(self, f.name) for f in fields(self)}
+        """The arrays by name; what no decision looks at (the threshold of a leaf) is 0, not NaN."""
+        found = {f"tree_{f.name}": getattr(self, f.name) for f in fields(self)}
+        return {name: np.where(np.isnan(a), 0.0, a) if a.dtype.kind == "f" else a for name, a in found.items()}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], n_features: int) -> Tree:

@@ -232,6 +232,16 @@ class SynAFA(BaseEstimator):
         return self._codes
 
     @property
+    def encoder_(self) -> TableEncoder:
+        """What turns a table into numbers."""
+        return self.rule_.encoder
+
+    @property
+    def target_(self) -> str:
+        """What the class is called."""
+        return self.rule_.target
+
+    @property
     def uses_remaining(self) -> bool:
         """Whether decisions depend on the remaining budget: those of the fitted rule, whatever was set since."""
         rule = getattr(self, "rule_", None)
