@@ -13,8 +13,8 @@ from synafa.plan.build import deal_rows, line_between
 from synafa.plan.scorers import Parts
 from synafa.table.encoder import TableEncoder, close_names
 
-CROSS_FIT_ROWS = 12_000  # up to so many rows every row is judged by a predictor that did not see it
-FIVE_FOLD_ROWS = 3_000
+CROSS_FIT_ROWS = 20_000  # up to so many rows every row is judged by a predictor that did not see it
+FIVE_FOLD_ROWS = 5_000
 JUDGED_ROWS = 10_000  # of more rows, this many (at most 30 %) are held out and judged
 CHECKED_SHARE = 0.4  # of the judged rows confirm splits
 Progress = Callable[[float, str], None]
@@ -76,7 +76,7 @@ def judged_rows(
         return Judged(everyone, ((predictor, everyone),), *deal_rows(y, groups, CHECKED_SHARE, seed))
     fit = predictor_factory(predictor)
     if n <= CROSS_FIT_ROWS:
-        folds = min(5 if n <= FIVE_FOLD_ROWS else 2, n)
+        folds = min(5 if n <= FIVE_FOLD_ROWS else 3, n)
         parts = _cross_fitted(values, y, n_classes, categories, groups, fit, folds, seed, progress)
         return Judged(np.arange(n), parts, *deal_rows(y, groups, CHECKED_SHARE, seed))
     share = min(0.3, JUDGED_ROWS / n)
