@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from synafa import SynAFA
 from synafa.cli.app import COMMANDS, load_command, run, sentence, spread_words
 from synafa.cli.common import parse_values, split_names
 from synafa.errors import SynafaError
@@ -157,6 +159,15 @@ def test_graph_writes_the_format_of_its_suffix(folder, call, tmp_path, suffix):
     assert "lab1" in path.read_text(encoding="utf-8")
 
 
+def test_the_command_and_the_method_draw_the_same_graph(folder, call, tmp_path):
+    options = {parameter.name: parameter for parameter in load_command("graph").params}
+    method = inspect.signature(SynAFA.decision_graph).parameters
+    for name in ("max_depth", "min_share"):
+        assert options[name].default == method[name].default
+    call("graph", folder / "m.synafa", "-o", tmp_path / "g.json")
+    assert (tmp_path / "g.json").read_text() == load_model(folder / "m.synafa").decision_graph().to_json()
+
+
 def test_pairs_puts_the_planted_pair_first(folder, call):
     code, out, _ = call("pairs", folder / "patients.csv", "-t", "died", "--drop", "id", "--top", "2", "--json")
     first = json.loads(out)["synergistic"][0]
@@ -196,7 +207,9 @@ def test_every_bad_word_is_one_sentence(folder, call, tmp_path):
     refused(call("acquire", model, data, "-o", tmp_path / "run.xlsx"), ".xlsx", ".csv")
     refused(call("acquire", model, data, "-o", tmp_path / "run.csv", "--on-stop", "cry"), "cry")
     refused(call("graph", model, "-o", tmp_path / "g.png"), ".png")
-    refused(call("graph", model, "-o", tmp_path / "g.svg", "--min-share", "2"), "min-share")
+    refused(call("graph", model, "-o", tmp_path / "g.svg", "--min-share", "2"), "min_share")
+    refused(call("graph", model, "-o", tmp_path / "g.svg", "--min-share", "1"), "min_share")
+    refused(call("graph", model, "-o", tmp_path / "g.svg", "--max-depth", "0"), "max_depth")
     refused(call("pairs", data, "-t", "died", "--top", "0"), "top")
     refused(call("no-such-command"), "no-such-command")
     refused(call("fit", "--frobnicate"), "frobnicate")

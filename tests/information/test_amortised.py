@@ -95,3 +95,8 @@ def test_wrong_settings_are_named(table, estimator):
         AmortisedEstimator.fit(*table, k_range=(300, 20))
     with pytest.raises(SynafaError, match="two classes"):
         AmortisedEstimator.fit(table[0], np.arange(3000) % 3)
+
+
+def test_estimated_tables_have_no_atoms_and_say_so(table, estimator):
+    with pytest.raises(SynafaError, match=r"estimated.*InformationTables\.from_codes"):
+        estimator.tables(*table, 100).pid()

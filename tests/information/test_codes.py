@@ -7,6 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from sklearn.base import clone
+from sklearn.naive_bayes import BernoulliNB
+from sklearn.pipeline import make_pipeline
 
 from synafa import Discretizer, SynafaError
 from tests import naive
@@ -54,11 +57,19 @@ def test_edges_come_from_training_rows_only():
     assert Discretizer().fit(train).transform(test).ravel().tolist() == [0, 1, 1]
 
 
+@pytest.mark.parametrize("n_bins", [2, 4])
+def test_cuts_come_from_observed_cells_however_many_are_missing(n_bins):
+    rng = np.random.default_rng(0)
+    observed = np.round(np.exp(rng.normal(size=(300, 2))), 2)
+    gaps = np.vstack([observed, np.full((900, 2), np.nan)])[rng.permutation(1200)]
+    np.testing.assert_array_equal(Discretizer(n_bins).fit(gaps).edges_, Discretizer(n_bins).fit(observed).edges_)
+
+
 def test_a_missing_cell_has_the_code_of_the_training_mean():
     X = np.array([[0.0], [0.0], [np.nan], [10.0], [2.0]])
     discretizer = Discretizer().fit(X)
     assert discretizer.fill_[0] == 3.0
-    assert discretizer.edges_[0, 0] == 2.0  # median of 0, 0, 3, 10, 2
+    assert discretizer.edges_[0, 0] == 1.0  # the median of the observed cells 0, 0, 10, 2
     assert discretizer.transform(np.array([[np.nan], [2.5], [1.0]])).ravel().tolist() == [1, 1, 0]
     wholly_missing = Discretizer().fit(np.full((3, 1), np.nan))
     assert wholly_missing.transform(np.array([[np.nan], [5.0]])).ravel().tolist() == [0, 0]
@@ -80,3 +91,21 @@ def test_a_missing_cell_has_the_code_of_the_training_mean():
 def test_bad_input_is_named(action, words):
     with pytest.raises(SynafaError, match=words):
         action()
+
+
+def test_a_discretizer_is_cloned_by_its_parameters():
+    fitted = Discretizer(n_bins=3).fit(np.arange(12.0).reshape(6, 2))
+    again = clone(fitted)
+    assert again.get_params() == {"n_bins": 3}
+    assert not hasattr(again, "edges_")
+    wrong = Discretizer(n_bins="three")
+    assert clone(wrong).n_bins == "three", "the constructor only stores"
+    with pytest.raises(SynafaError, match="n_bins"):
+        wrong.fit(np.eye(3))
+
+
+def test_a_discretizer_stands_in_a_pipeline():
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    y = X[:, 1] > 0
+    model = make_pipeline(Discretizer(), BernoulliNB()).fit(X, y)
+    assert model.set_params(discretizer__n_bins=4).fit(X, y)["discretizer"].edges_.shape == (3, 3)

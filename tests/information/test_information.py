@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -163,3 +164,41 @@ def test_atoms_agree_with_dit(n_classes, weights, expected):
 def test_bad_input_is_named(action, words):
     with pytest.raises(SynafaError, match=words):
         action()
+
+
+@settings(max_examples=60, deadline=None)
+@given(coded_tables(max_bins=3, max_classes=4, min_classes=2), st.randoms(use_true_random=False))
+def test_classes_may_come_in_any_order(table, random):
+    codes, y, bins = table
+    whole = PairCounts.from_codes(codes, y, bins)
+    order = list(range(len(whole.classes)))
+    random.shuffle(order)
+    shuffled = PairCounts(codes.shape[1], bins, whole.classes[order]).update(codes, y)
+    assert shuffled.class_counts.tolist() == whole.class_counts[order].tolist()
+    assert (shuffled.joint == whole.joint[order]).all()
+    assert (shuffled.plane_counts == whole.plane_counts[order]).all()
+
+
+def test_classes_that_cannot_be_told_apart_are_refused():
+    with pytest.raises(SynafaError, match="classes names 'b' twice"):
+        PairCounts(2, 2, ["b", "a", "b"])
+    codes = np.zeros((2, 2), np.uint8)
+    with pytest.raises(SynafaError, match=r"class 'c', which is not one of \['b', 'a'\]"):
+        PairCounts(2, 2, ["b", "a"]).update(codes, ["a", "c"])
+
+
+@pytest.mark.parametrize("labels", [["a", 1, "b", 2.5], [("a", 1), "b", "a", "b"]])
+def test_labels_that_cannot_be_compared_are_refused_by_a_sentence(labels):
+    y = np.empty(4, object)
+    y[:] = labels
+    codes = np.eye(4, dtype=np.uint8)
+    with pytest.raises(SynafaError, match=r"y mixes labels of the types .*str.*; give all of them as text or"):
+        PairCounts.from_codes(codes, y)
+
+
+def test_a_missing_label_is_never_a_class():
+    codes = np.eye(4, dtype=np.uint8)
+    for missing in (None, np.nan, pd.NA, pd.NaT):
+        y = np.array(["a", "b", "a", missing], dtype=object)
+        with pytest.raises(SynafaError, match="1 missing label"):
+            PairCounts.from_codes(codes, y)

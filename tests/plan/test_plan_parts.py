@@ -98,9 +98,7 @@ def test_the_judge_remembers_and_recomputes_nothing() -> None:
     done = judge.evaluations
     np.testing.assert_array_equal(judge.sweep((2,), [(1,)], rows)[:, 0], first[:, 0])
     assert judge.evaluations == done
-    np.testing.assert_allclose(
-        judge.utility((1, 3, 4), np.arange(300))[rows], first[:, 1], rtol=1e-5
-    )
+    np.testing.assert_allclose(judge.utility((1, 3, 4), np.arange(300))[rows], first[:, 1], rtol=1e-5)
     np.testing.assert_allclose(judge.measure(judge.proba((1, 2), rows), judge.y[rows]), first[:, 0], rtol=1e-5)
 
 
@@ -129,9 +127,7 @@ def test_split_values_are_sums_over_both_sides() -> None:
     effects[column <= 1, 3] += 2.0
     prices, margin = np.array([1.0, 2.0, 1.0, 1.0, 2.0]), 0.01
     bins = column.astype(np.uint8)[:, None]
-    values, _ = split_values(
-        bins, np.array([4]), effects, prices, n_plan, np.array([0]), 0.0, margin, True, 25
-    )
+    values, _ = split_values(bins, np.array([4]), effects, prices, n_plan, np.array([0]), 0.0, margin, True, 25)
     for t in range(3):
         total = 0.0
         for side in (column <= t, column > t):

@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-
 from synafa.graph.build import DecisionGraph
+
 from synafa.plan.plan_tree import PlanTree
 from synafa.plan.stops import one_in
 from tests.plan.stand_ins import bayes, context, noise

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from synafa import AcquisitionClassifier, SynAFA, SynafaError
@@ -209,11 +210,75 @@ def test_text_and_missing_cells_are_learnt_from_training_rows():
         (lambda X, y: SynAFA().fit(X, y).next_feature({"centre": 1}), "Unknown feature 'centre'"),
         (lambda X, y: SynAFA().fit(X, y).next_feature(remaining=-1), "remaining must be"),
         (lambda X, y: SynAFA().fit(X, y).acquire(X, unavailable=np.zeros((1, 1), bool)), "shape of the rows"),
+        (lambda X, y: SynAFA(costs={"left": "cheap"}).fit(X, y), "cost of 'left' .* got: 'cheap'"),
+        (lambda X, y: SynAFA(costs=["cheap", *"11111"]).fit(X, y), "cost of 'left' .* got: 'cheap'"),
+        (lambda X, y: SynAFA(costs={"left": None}).fit(X, y), "cost of 'left' .* got: None"),
+        (lambda X, y: SynAFA(costs=3).fit(X, y), "one cost for each of the 6 features"),
+        (lambda X, y: SynAFA(budget="5").fit(X, y), "budget must be .* got: '5'"),
+        (lambda X, y: SynAFA().fit(X, np.array(["a", *y[1:]], dtype=object)), "y mixes labels"),
+        (lambda X, y: SynAFA().fit(X, y).next_feature(remaining="2"), "remaining must be .* got: '2'"),
+        (lambda X, y: SynAFA().fit(X, y).next_feature(remaining=[2]), "remaining must be .* got: \\[2\\]"),
+        (lambda X, y: SynAFA().fit(X, y).acquire(X, known=np.zeros(X.shape, int)), "mask must be of bool, got int64"),
+        (lambda X, y: SynAFA().fit(X, y).acquire(X, unavailable=np.zeros(X.shape)), "must be of bool, got float64"),
+        (lambda X, y: SynAFA().fit(X, y).next_feature(unavailable="lefft"), "Unknown feature 'lefft'"),
+        (lambda X, y: SynAFA().propose(np.zeros((1, 6)), np.zeros((1, 6), bool), [1.0]), "SynAFA is not fitted"),
+        (lambda X, y: SynAFA().acquire(X), "SynAFA is not fitted"),
+        (lambda X, y: SynAFA().next_feature(), "SynAFA is not fitted"),
+        (lambda X, y: SynAFA().decision_graph(), "SynAFA is not fitted"),
+        (lambda X, y: AcquisitionClassifier().predict(X), "AcquisitionClassifier is not fitted"),
+        (lambda X, y: SynAFA().fit(X, y).decision_graph(max_depth=2.5), "max_depth must be a whole number"),
+        (lambda X, y: SynAFA().fit(X, y).decision_graph(min_share="half"), "min_share must be"),
     ],
 )
 def test_bad_input_is_named(action, words):
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(SynafaError, match=words) as caught:
         action(*xor_table())
+    said = str(caught.value)
+    assert said.endswith(".")
+    assert "\n" not in said, "one sentence"
+
+
+def test_what_is_not_fitted_is_also_not_fitted_in_scikit_learns_words():
+    with pytest.raises(NotFittedError):
+        SynAFA().next_feature()
+
+
+def test_one_name_may_be_given_as_a_plain_string():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (400, 3))
+    policy = SynAFA(budget=1).fit(pl.DataFrame(X, schema=["ab", "a", "b"]), X[:, 0])
+    assert policy.next_feature().feature == "ab"
+    assert policy.next_feature(unavailable="ab").feature is None
+    with pytest.raises(SynafaError, match="Unknown feature 'ba'"):
+        policy.next_feature(unavailable="ba")  # not b and a
+    table = pl.DataFrame(X, schema=["ab", "a", "b"])
+    assert not policy.acquire(table, unavailable="ab").mask[:, 0].any()
+    assert policy.acquire(table, known="ab").mask[:, 0].all()
+    assert policy.fit(table, X[:, 0], known="ab").rule_.known.tolist() == [True, False, False]
+
+
+def test_text_is_noticed_wherever_it_stands():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (1500, 2)).astype(object)
+    y = X[:, 0].astype(int)
+    late, early = X.copy(), X.copy()
+    late[1400, 1] = early[1, 1] = "unknown"
+    assert SynAFA().fit(early, y).rule_.encoder.columns_[1].categories == ("0", "1", "unknown")
+    assert SynAFA().fit(late, y).rule_.encoder.columns_[1].categories == ("0", "1", "unknown")
+    with pytest.raises(
+        SynafaError, match="Column 'x1' held numbers at fit time, but row 1401 holds the text 'unknown'"
+    ):
+        SynAFA().fit(X, y).acquire(late)
+
+
+def test_whether_the_budget_matters_is_asked_of_the_fitted_rule():
+    X, y = xor_table()
+    policy = SynAFA(affordability="deployed").fit(X, y)
+    assert not policy.uses_remaining
+    policy.set_params(affordability="strict")
+    assert not policy.uses_remaining, "decisions are still those of the fitted rule"
+    assert policy.fit(X, y).uses_remaining
+    assert SynAFA(affordability="pairs").uses_remaining
 
 
 def test_names_must_be_unique():

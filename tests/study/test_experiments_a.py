@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -263,3 +264,16 @@ def test_sizes_and_majority_shares_are_the_papers():
     judged = [row for row in table.rows if row.here is not None]
     assert len(judged) == 12
     assert {row.verdict for row in judged} == {Verdict.EXACT}
+
+
+def test_all_features_of_a_group_are_paid_once():
+    unit = shared.policy_unit(QUICK, "cube-nm", 0, "all-features", (3,))
+    dataset = shared.unit_dataset(unit)
+    (group,) = dataset.groups
+    assert len(group) > 1
+    done = shared.Runner(unit, dataset, None).acquired(dataset.test)[3.0]
+    assert done.mask.all()
+    assert (done.cost == dataset.n_features - len(group) + 1).all()
+    dear = replace(dataset, costs=np.arange(1.0, dataset.n_features + 1))
+    expected = dear.costs.sum() - sum(sorted(dear.costs[list(group)])[1:])
+    assert (shared.Runner(unit, dear, None).acquired(dear.test)[3.0].cost == expected).all()

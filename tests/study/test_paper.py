@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 
 from synafa.errors import SynafaError
+from synafa.study.engine.settings import Settings
+from synafa.study.evidence.duplicates import all_places, counted_as
 from synafa.study.evidence.paper import PaperValue, find_value, paper_labels, paper_table, paper_value, parse_cell
-from synafa.study.evidence.verdict import Verdict, judge
+from synafa.study.evidence.tables import ReportRow, ReportTable, counts_of, table_cells, table_header
+from synafa.study.evidence.verdict import Verdict, judge, least_kind
+from synafa.study.experiments.contract import load_experiments
 
 TEX = Path(__file__).resolve().parents[3] / "shared" / "paper.tex"
 
@@ -175,37 +179,125 @@ def printed(text: str) -> PaperValue:
     return parse_cell(text, starred=True)
 
 
+N, NOT = None, False  # no star is printed; printed without a star
+
+
 @pytest.mark.parametrize(
-    ("here", "paper", "interval", "significant", "deterministic", "verdict"),
+    ("here", "paper", "interval", "significant", "verdict"),
     [
-        (0.0283, "0.028", None, None, True, Verdict.EXACT),
-        (0.0286, "0.028", None, None, True, Verdict.DIFFERS),
-        (4225, "4225", None, None, True, Verdict.EXACT),
-        (4226, "4225", None, None, True, Verdict.DIFFERS),
-        (0.0285, "0.028", (0.0, 1.0), None, True, Verdict.EXACT),
-        (0.030, "+0.034*", (0.02, 0.04), True, False, Verdict.WITHIN),
-        (0.034, "+0.034*", (0.02, 0.04), True, False, Verdict.WITHIN),
-        (0.020, "+0.034*", (0.01, 0.0336), True, False, Verdict.WITHIN),  # 0.0336 prints as 0.034
-        (0.060, "+0.034*", (0.05, 0.07), True, False, Verdict.SAME),
-        (-0.060, "+0.034*", (-0.07, -0.05), True, False, Verdict.DIFFERS),
-        (0.001, "+0.034*", (-0.01, 0.012), False, False, Verdict.DIFFERS),
-        (-0.005, "+0.009", (-0.007, 0.001), False, False, Verdict.SAME),
-        (0.004, "tie", (-0.01, 0.02), False, False, Verdict.SAME),
-        (0.040, "tie", (0.02, 0.06), True, False, Verdict.DIFFERS),
-        (None, "+0.034*", None, None, False, Verdict.NOT_RUN),
-        (float("nan"), "+0.034*", None, None, False, Verdict.NOT_RUN),
-        (0.034, "+0.034*", None, None, False, Verdict.EXACT),
-        (0.00002, "<0.0001", None, None, False, Verdict.EXACT),
-        (0.02, "<0.0001", None, None, False, Verdict.DIFFERS),
+        # inside our spread, significance the same
+        (0.030, "+0.034*", (0.02, 0.04), True, Verdict.WITHIN),
+        (0.020, "+0.034*", (0.01, 0.0336), True, Verdict.WITHIN),  # 0.0336 prints as 0.034
+        (-0.001, "+0.002", (-0.01, 0.01), NOT, Verdict.WITHIN),
+        # inside, but significance flips
+        (0.030, "+0.034", (0.02, 0.04), True, Verdict.DIFFERS),
+        (0.010, "+0.012*", (-0.01, 0.03), NOT, Verdict.DIFFERS),
+        (-0.002, "+0.012*", (-0.02, 0.02), NOT, Verdict.OPPOSITE),
+        # outside
+        (0.060, "+0.034*", (0.05, 0.07), True, Verdict.SAME),
+        (0.060, "+0.034", (0.05, 0.07), True, Verdict.DIFFERS),
+        (0.003, "+0.034", (-0.01, 0.012), NOT, Verdict.NEITHER),
+        (-0.060, "+0.034*", (-0.07, -0.05), True, Verdict.OPPOSITE),
+        (-0.005, "+0.009", (-0.007, 0.001), NOT, Verdict.OPPOSITE),  # neither is significant, the signs differ
+        (-0.060, "+0.000", (-0.07, -0.05), NOT, Verdict.NEITHER),  # the paper's zero has no sign
+        (0.001, "+0.034*", (-0.01, 0.012), NOT, Verdict.DIFFERS),
+        # words
+        (0.004, "tie", (-0.01, 0.02), NOT, Verdict.NEITHER),
+        (0.040, "tie", (0.02, 0.06), True, Verdict.DIFFERS),
+        (0.040, "tie", (0.02, 0.06), N, Verdict.NOT_COMPARABLE),
+        # nothing to judge with
+        (None, "+0.034*", None, N, Verdict.NOT_RUN),
+        (float("nan"), "+0.034*", None, N, Verdict.NOT_RUN),
+        (6, "6", None, N, Verdict.NO_YARDSTICK),  # a trained count that is equal by chance is not exact
+        (7, "6", (5.0, 8.0), N, Verdict.WITHIN),
+        (9, "6", (8.0, 10.0), N, Verdict.DIFFERS),
+        (0.5, "<0.0001", (0.3, 0.7), N, Verdict.DIFFERS),
+        (0.0, "<0.0001", (0.0, 0.1), N, Verdict.WITHIN),
     ],
 )
-def test_the_verdict_follows_the_stated_rule(here, paper, interval, significant, deterministic, verdict) -> None:
+def test_the_verdict_on_a_trained_number(here, paper, interval, significant, verdict) -> None:
     low, high = interval or (None, None)
-    assert judge(here, printed(paper), low, high, significant, deterministic) is verdict
+    assert judge(here, printed(paper), low, high, significant) is verdict
+    if interval is not None:  # the spread over seeds, where there is one, is the yardstick, whatever the interval
+        assert judge(here, printed(paper), -9.0, 9.0, significant, spread=interval) is verdict
+
+
+@pytest.mark.parametrize(
+    ("here", "paper", "verdict"),
+    [
+        (0.0283, "0.028", Verdict.EXACT),
+        (0.0286, "0.028", Verdict.DIFFERS),
+        (4225, "4225", Verdict.EXACT),
+        (4226, "4225", Verdict.DIFFERS),
+        (-0.1, "+0.1", Verdict.OPPOSITE),
+    ],
+)
+def test_a_number_without_training_is_exact_or_it_is_not(here, paper, verdict) -> None:
+    assert judge(here, printed(paper), deterministic=True) is verdict
+    assert judge(here, printed(paper), -9.0, 9.0, deterministic=True) is verdict
 
 
 def test_a_number_that_means_something_else_is_not_compared() -> None:
     assert judge(1.0, printed("1.0"), comparable=False) is Verdict.NOT_COMPARABLE
-    assert Verdict.NOT_COMPARABLE.agrees is None
-    assert Verdict.DIFFERS.agrees is False
-    assert Verdict.SAME.agrees is True
+    assert {v for v in Verdict if v.agrees is None} == {
+        Verdict.NOT_COMPARABLE,
+        Verdict.NO_YARDSTICK,
+        Verdict.NOT_RUN,
+    }
+    assert {v for v in Verdict if v.agrees is False} == {Verdict.DIFFERS, Verdict.OPPOSITE}
+
+
+def test_of_several_showings_the_least_kind_counts() -> None:
+    assert least_kind([Verdict.WITHIN, Verdict.DIFFERS, Verdict.NOT_RUN]) is Verdict.DIFFERS
+    assert least_kind([Verdict.NOT_RUN, Verdict.NOT_COMPARABLE]) is Verdict.NOT_COMPARABLE
+    assert least_kind([Verdict.NO_YARDSTICK, Verdict.SAME]) is Verdict.SAME
+
+
+def test_places_that_share_a_number_print_the_same_number() -> None:
+    pairs = [(place, counted_as(place)) for place in all_places() if counted_as(place) != place]
+    assert len(pairs) > 150
+    for place, finer in pairs:
+        first, second = (paper_table(label).cells[row, column] for label, row, column in (place, finer))
+        if first.value is None or second.value is None:
+            assert "tie" in (first.text, second.text)
+            assert first.significant == second.significant
+            continue
+        coarse = 10.0 ** -min(first.decimals, second.decimals)
+        gap = abs(abs(first.value) - abs(second.value))
+        assert gap <= 0.55 * coarse + 1e-9, (place, finer, first.text, second.text)
+    known = set(all_places())
+    assert {finer for _, finer in pairs} <= known
+
+
+def test_each_of_the_papers_numbers_is_counted_once() -> None:
+    once = paper_value("broad-endpoints", "CKD", "AACO low")
+    again = paper_value("v1-headline", ("CKD", 2), "AACO")
+    other = paper_value("v1-headline", ("CKD", 4), "AACO")
+    rows = [ReportRow.tested(("x",), -0.05, -0.07, -0.02, 0.001, value) for value in (once, again, once)]
+    assert counts_of(rows) == {Verdict.WITHIN: 1}
+    rows.append(ReportRow.tested(("y",), -0.03, -0.04, -0.02, 0.001, again))
+    rows.append(ReportRow.tested(("z",), 0.0, -0.01, 0.01, 1.0, other))
+    assert counts_of(rows) == {Verdict.SAME: 1, Verdict.WITHIN: 1}
+
+
+def test_stars_are_adjusted_within_a_table() -> None:
+    def row(p: float) -> ReportRow:
+        return ReportRow.tested((f"{p}",), 0.1, 0.0, 0.2, p, None)
+
+    alone = ReportTable("t", "t", ("p",), [row(0.04)])
+    among = ReportTable("t", "t", ("p",), [row(0.04), *(row(0.5) for _ in range(5))])
+    assert alone.rows[0].significant is True
+    assert among.rows[0].significant is False
+    cells = dict(zip(table_header(alone), table_cells(ReportTable("t", "t", ("p value",), [row(0.0)]))[0]))
+    assert cells["p"] == "< 0.0002"
+
+
+def test_every_transcribed_number_of_the_paper_is_shown_somewhere(tmp_path: Path) -> None:
+    settings = Settings("standard", datasets=("ckd", "actg175", "bank", "physionet", "mnist-loop"), root=tmp_path)
+    shown: set[tuple[str, str, str]] = set()
+    for experiment in load_experiments():
+        for table in experiment.tables(experiment.results(settings)):
+            if isinstance(table, ReportTable):
+                values = [value for row in table.rows for value in (row.paper, *row.beside) if value is not None]
+                shown |= {value.place for value in values if value.place is not None}
+    assert [place for place in all_places() if place not in shown] == []

@@ -89,8 +89,9 @@ def test_every_verdict_is_worded_and_every_table_says_its_profile(folder: Path) 
 def test_the_first_page_counts_verdicts_and_has_at_most_ten_lines(settings: Settings) -> None:
     report = build_report([Experiment(toy)], settings)
     assert report.first_page[0].text == (
-        "16 of the paper's numbers were compared (profile quick): 12 exact, 1 within our interval, "
-        "1 with the same sign and significance and 2 differ. Not run here: 1."
+        "18 of the paper's numbers were compared (profile quick): 12 exact, 1 within our spread, "
+        "1 with the same sign, both significant, 1 significant in neither, 2 differ and 1 with the opposite sign. "
+        "Not compared: 1 no yardstick, 1 not comparable and 1 not run."
     )
     assert Headline("12 of 12 squares are right.", held=True) in report.first_page
     talkative = types.ModuleType("talkative")
@@ -130,6 +131,8 @@ def test_tables_and_results_are_kept_as_small_files(folder: Path) -> None:
         "paper": "9",
         "here": "9",
         "95 % interval": "",
+        "spread over seeds": "",
+        "p": "",
         "verdict": "exact",
         "note": "",
         "profile": "quick",

@@ -40,12 +40,12 @@ def strongest_pairs(X: Any, y: Any, top: int = 10, n_bins: int = 2) -> dict[str,
     from synafa.information.tables import InformationTables
     from synafa.table.encoder import TableEncoder
 
-    encoder = TableEncoder().fit(X)
-    values = encoder.fill(encoder.transform(X))
-    labels, classes = np.unique(np.asarray(y), return_inverse=True)
-    del labels
-    codes = Discretizer(n_bins=n_bins).fit(values).transform(values)
-    tables = InformationTables.from_codes(codes, classes, n_bins)
+    encoder = TableEncoder()
+    values = encoder.fit_transform(X)
+    discretizer = Discretizer(n_bins=n_bins).fit(values)
+    discretizer.fill_ = encoder.fill_values_  # for text: the most frequent category
+    codes = discretizer.transform(values)
+    tables = InformationTables.from_codes(codes, y, n_bins)
     return rank_pairs(encoder.feature_names_, tables.pair, tables.pid(), top)
 
 

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from synafa.errors import SynafaError
 from synafa.information.codes import Discretizer
+from synafa.information.counts import check_labels
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def retained_information(
         raise SynafaError(f"X must be (n, D) and y (n,), with rows, got shapes: {values.shape}, {target.shape}.")
     if not np.isfinite(values).all():
         raise SynafaError("X holds missing or infinite cells; fill them first.")
-    _, label = np.unique(target, return_inverse=True)
+    _, label = np.unique(check_labels(target, len(values)), return_inverse=True)
     ranked = [np.unique(column, return_inverse=True) for column in values.T]
     continuous = np.array([distinct.size > max_distinct for distinct, _ in ranked], dtype=bool)
     before = np.array([0.0 if large else _plug_in(codes, label) for large, (_, codes) in zip(continuous, ranked)])

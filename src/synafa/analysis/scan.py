@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from synafa.errors import SynafaError
 from synafa.information.codes import Discretizer
+from synafa.information.counts import check_labels
 from synafa.stats.multiplicity import benjamini_hochberg
 from synafa.stats.permutation import PairPermutationResult, pair_permutation_test, pair_table
 
@@ -213,9 +214,7 @@ def _checked(
     if np.isinf(matrix).any():
         column = names[int(np.flatnonzero(np.isinf(matrix).any(axis=0))[0])]
         raise SynafaError(f"The feature {column!r} holds an infinite value; correct it or leave the cell empty.")
-    if target.dtype.kind == "f" and np.isnan(target).any():
-        raise SynafaError("y holds missing values; leave these rows out.")
-    classes, label = np.unique(target, return_inverse=True)
+    classes, label = np.unique(check_labels(target, len(matrix)), return_inverse=True)
     if classes.size < 2:
         raise SynafaError("y holds a single class, so nothing can inform about it; give at least two.")
     return matrix, label, names

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from synafa.errors import SynafaError
+from synafa.information.counts import check_labels
 
 
 @dataclass(frozen=True)
@@ -100,5 +101,5 @@ def _checked(codes: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.uint8], NDArray
         raise SynafaError(f"A triple needs three features, got: {bits.shape[1]}.")
     if not ((bits == 0) | (bits == 1)).all():
         raise SynafaError("codes must be binary (0 or 1); binarise them with synafa.Discretizer(n_bins=2) first.")
-    classes, label = np.unique(target, return_inverse=True)
+    classes, label = np.unique(check_labels(target, len(bits)), return_inverse=True)
     return bits.astype(np.uint8), label, classes.size

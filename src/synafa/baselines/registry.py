@@ -1,4 +1,4 @@
-"""The ten published policies (and their variants) as one table: a new method is one file and one line here.
+"""The nine published policies, thirteen with their variants, as one table: a method is one file, a variant one line.
 
 Nothing here imports torch, so the table can be listed without the `neural` extra.
 """

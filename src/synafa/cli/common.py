@@ -91,11 +91,27 @@ def parse_values(words: Iterable[str] | None, known: Sequence[str]) -> dict[str,
     return values
 
 
-def read_labelled(data: Path, target: str, drop: Iterable[str] | None) -> tuple[pl.DataFrame, Any]:
+NearlyNumeric = Annotated[
+    str,
+    typer.Option(
+        "--nearly-numeric",
+        help="What to do with the odd cell of a column of numbers: missing, stop, or text (for the whole column).",
+    ),
+]
+
+
+def tell(notice: Any) -> None:
+    """A notice about a table, on standard error."""
+    typer.echo(f"Note: {notice.text}", err=True)
+
+
+def read_labelled(
+    data: Path, target: str, drop: Iterable[str] | None, nearly_numeric: str = "missing"
+) -> tuple[pl.DataFrame, Any]:
     """Features and labels of a file, without the columns to leave out."""
     from synafa.table.reading import read_table, split_target
 
-    table = read_table(data)
+    table = read_table(data, nearly_numeric=nearly_numeric, as_text=(target,), tell=tell)
     dropped = split_names(drop, table.columns)
     if target in dropped:
         raise SynafaError(f"The target {target!r} cannot be dropped.")

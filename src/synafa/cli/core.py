@@ -14,6 +14,7 @@ from synafa.cli.common import (
     Data,
     Drop,
     Model,
+    NearlyNumeric,
     Target,
     check_output,
     console,
@@ -22,8 +23,10 @@ from synafa.cli.common import (
     read_labelled,
     say,
     split_names,
+    tell,
 )
 from synafa.errors import SynafaError
+from synafa.graph.shape import MAX_DEPTH, MIN_SHARE
 
 if TYPE_CHECKING:
     import polars as pl
@@ -51,6 +54,7 @@ def fit(
         str, typer.Option("--affordability", help="strict, pairs, or deployed (the paper's rule to the letter).")
     ] = "strict",
     pair_branch: Annotated[bool, typer.Option("--pair-branch/--no-pair-branch", help="Look for pairs.")] = True,
+    nearly_numeric: NearlyNumeric = "missing",
     as_json: AsJson = False,
 ) -> None:
     """Learn from labelled rows which measurement to take next, and save the model.
@@ -62,7 +66,7 @@ def fit(
     from synafa.table.reading import parse_costs
 
     check_output(output, ())
-    features, labels = read_labelled(data, target, drop)
+    features, labels = read_labelled(data, target, drop, nearly_numeric)
     names = features.columns
     policy = SynAFA(
         budget=budget,
@@ -133,7 +137,7 @@ def acquire(
     policy = load_model(model)
     names = policy.rule_.feature_names
     run = policy.acquire(
-        pick_columns(read_table(rows), names, rows),
+        pick_columns(read_table(rows, tell=tell), names, rows),
         unavailable=split_names(unavailable, names),
         budget=budget,
         on_stop=on_stop,
@@ -210,10 +214,10 @@ def graph(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The file to write: .html, .svg, .dot or .json.", show_default=False)
     ],
-    max_depth: Annotated[int, typer.Option("--max-depth", min=0, help="How many measurements deep.")] = 5,
+    max_depth: Annotated[int, typer.Option("--max-depth", help="How many measurements deep, from 1.")] = MAX_DEPTH,
     min_share: Annotated[
-        float, typer.Option("--min-share", min=0, max=1, help="Leave out states that fewer training rows reach.")
-    ] = 0.01,
+        float, typer.Option("--min-share", help="Leave out states that fewer training rows reach, 0 to below 1.")
+    ] = MIN_SHARE,
     title: Annotated[str, typer.Option("--title", help="Heading of the picture.")] = "Which measurement next?",
     as_json: AsJson = False,
 ) -> None:
@@ -245,6 +249,7 @@ def pairs(
     top: Annotated[int, typer.Option("--top", min=1, help="How many pairs of each kind.")] = 10,
     bins: Bins = 2,
     drop: Drop = None,
+    nearly_numeric: NearlyNumeric = "missing",
     as_json: AsJson = False,
 ) -> None:
     """List the strongest synergistic and redundant pairs with their atoms, in bits.
@@ -253,7 +258,7 @@ def pairs(
     """
     from synafa.analysis.pairs import strongest_pairs
 
-    features, labels = read_labelled(data, target, drop)
+    features, labels = read_labelled(data, target, drop, nearly_numeric)
     if features.width < 2:
         raise SynafaError(f"{str(data)!r} has one feature beside the target; a pair needs two.")
     found = strongest_pairs(features, labels, top=top, n_bins=bins)

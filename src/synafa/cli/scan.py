@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from synafa.cli.common import tell
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -53,9 +55,9 @@ def scan(
         raise SynafaError(f"--fdr must lie between 0 and 1, got: {fdr}.")
     if heatmap is not None and heatmap.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise SynafaError(f"Cannot draw into {str(heatmap)!r}; give a name that ends in .png, .svg or .pdf.")
-    features, y = split_target(read_table(data), target)
-    encoder = TableEncoder().fit(features)
-    values, names = encoder.transform(features), encoder.feature_names_
+    features, y = split_target(read_table(data, as_text=(target,), tell=tell), target)
+    encoder = TableEncoder()
+    values, names = encoder.fit_transform(features), encoder.feature_names_
     settings: dict[str, Any] = {
         "method": method.value,
         "q": fdr,

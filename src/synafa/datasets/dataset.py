@@ -49,6 +49,15 @@ class Dataset:
         return int(self.y.max()) + 1 if len(self.y) else 0
 
     @property
+    def full_cost(self) -> float:
+        """What all features cost together: a group is paid once, by its cheapest member."""
+        costs = np.array(self.costs, dtype=np.float64)
+        for group in self.groups:
+            members = list(group)
+            costs[members[0]], costs[members[1:]] = costs[members].min(), 0.0
+        return float(costs.sum())
+
+    @property
     def key(self) -> str:
         """The name with its parameters and instance, e.g. `synergy-sweep[alpha=0.5]#3`."""
         inside = ",".join(f"{name}={value:g}" for name, value in self.parameters)

@@ -215,11 +215,7 @@ class Evaluation:
         values = np.asarray(self.dataset.X[rows], dtype=np.float32)
         everything = np.ones(values.shape, dtype=bool)
         probabilities = np.asarray(self.classifier.predict_proba(values, everything), dtype=np.float32)
-        # a group is paid once, by its lowest index
-        paid = np.ones(values.shape[1], dtype=bool)
-        for group in self.dataset.groups:
-            paid[sorted(group)[1:]] = False
-        cost = np.full(len(rows), float(self.dataset.costs[paid].sum()))
+        cost = np.full(len(rows), self.dataset.full_cost)
         return Outcome(probabilities, cost, *acquired_sets(everything))
 
     def _start(self, name: str, budget: float) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+MAX_DEPTH, MIN_SHARE = 5, 0.01  # how much of a policy is shown unless something else is asked for
+
 
 @dataclass(frozen=True)
 class Node:

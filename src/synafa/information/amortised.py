@@ -107,7 +107,7 @@ class AmortisedEstimator:
             single=InformationTables.from_counts(counts).single,
             pair=self._pairs(codes, y, counts, k_infer, sampling, rng),
             cond=self._conditionals(codes, y, counts, k_infer, sampling, rng),
-            specific=np.zeros((2, counts.n_features)),  # no atoms: the estimator knows sums only
+            specific=None,
             class_counts=counts.class_counts,
         )
 

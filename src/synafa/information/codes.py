@@ -1,4 +1,4 @@
-"""Values to codes: every feature is cut into a few bins whose edges come from training rows only.
+"""Values to codes: every feature is cut into a few bins whose edges come from the observed cells of training rows.
 
 With two bins the rule is the study's: one distinct value is a constant, two are split at their midpoint, otherwise
 the median splits, and where `x > median` would put every row on one side, the largest value strictly below the
@@ -10,13 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
 
 from synafa.errors import SynafaError
 
 MAX_BINS = 16
 
 
-class Discretizer:
+class Discretizer(TransformerMixin, BaseEstimator):
     """Cut every feature into `n_bins` bins at training quantiles.
 
     Parameters
@@ -26,7 +27,7 @@ class Discretizer:
     Attributes
     ----------
     edges_ : float64 (D, n_bins - 1), ascending, padded with +inf where a feature has fewer bins
-    fill_ : float64 (D,), the training mean, which takes the place of missing (NaN) cells
+    fill_ : float64 (D,), the mean of the observed cells, which takes the place of missing (NaN) ones
 
     Examples
     --------
@@ -57,13 +58,14 @@ class Discretizer:
 
             self.fill_, thresholds = summarise_binary(values)
             for j in np.flatnonzero(~np.isfinite(self.fill_)):
-                column, self.fill_[j] = _without_missing(values[:, j], int(j))
-                thresholds[j] = summarise_binary(column[:, None])[1][0]
+                observed = _observed(values[:, j], int(j))
+                self.fill_[j] = _mean(observed)
+                thresholds[j] = summarise_binary(observed[:, None])[1][0] if len(observed) else np.inf
             self.edges_ = thresholds[:, None]
         else:
-            columns = [_without_missing(values[:, j], j) for j in range(values.shape[1])]
-            self.fill_ = np.array([mean for _, mean in columns])
-            self.edges_ = np.stack([_quantile_edges(column, self.n_bins) for column, _ in columns])
+            columns = [_observed(values[:, j], j) for j in range(values.shape[1])]
+            self.fill_ = np.array([_mean(column) for column in columns])
+            self.edges_ = np.stack([_quantile_edges(column, self.n_bins) for column in columns])
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -100,20 +102,24 @@ def codes_of(row: np.ndarray, edges: np.ndarray) -> np.ndarray:
     return (row[:, None] > edges).sum(axis=1).astype(np.uint8)
 
 
-def _without_missing(column: np.ndarray, index: int) -> tuple[np.ndarray, float]:
-    """A column with NaN cells replaced by the mean of the others (0 when there are none), and that mean."""
+def _observed(column: np.ndarray, index: int) -> np.ndarray:
+    """The cells of a column that are not missing; an infinite one is refused."""
     infinite = np.isinf(column)
     if infinite.any():
         row = int(np.argmax(infinite))
         raise SynafaError(f"X holds an infinite value (row {row}, column {index}); correct it or leave the cell empty.")
-    missing = np.isnan(column)
-    present = column[~missing]
-    mean = float(present.mean(dtype=np.float64)) if len(present) else 0.0
-    return np.where(missing, column.dtype.type(mean), column), mean
+    return np.ascontiguousarray(column[~np.isnan(column)])
+
+
+def _mean(observed: np.ndarray) -> float:
+    """The mean of the observed cells, 0 when there are none."""
+    return float(observed.mean(dtype=np.float64)) if len(observed) else 0.0
 
 
 def _quantile_edges(column: np.ndarray, n_bins: int) -> np.ndarray:
     """Edges of one feature: midpoints between few distinct values, else quantiles, none of them at the maximum."""
+    if not len(column):
+        return np.full(n_bins - 1, np.inf)
     distinct = np.unique(column).astype(np.float64)
     if len(distinct) <= n_bins:
         edges = 0.5 * distinct[:-1] + 0.5 * distinct[1:]

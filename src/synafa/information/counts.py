@@ -21,7 +21,7 @@ class PairCounts:
     ----------
     n_features : D
     n_bins : number of codes of a feature
-    classes : the class labels, in the order of the first axis of the counts
+    classes : the class labels in any order, which is that of the first axis of the counts
 
     Attributes
     ----------
@@ -45,6 +45,10 @@ class PairCounts:
         self.n_features = int(n_features)
         self.n_bins = int(n_bins)
         self.classes = np.asarray(classes)
+        distinct, first = np.unique(check_labels(self.classes, len(self.classes)), return_index=True)
+        if len(distinct) < len(self.classes):
+            twice = next(label for i, label in enumerate(self.classes.tolist()) if i not in first)
+            raise SynafaError(f"classes names {twice!r} twice; name every class once.")
         planes = self.n_features * (self.n_bins - 1)
         self.class_counts = np.zeros(len(self.classes), np.int64)
         self.plane_counts = np.zeros((len(self.classes), planes), np.int64)
@@ -150,11 +154,13 @@ class PairCounts:
         return np.concatenate([(self.class_counts[:, None] - upper.sum(axis=2))[:, :, None], upper], axis=2)
 
     def _class_indices(self, labels: np.ndarray) -> np.ndarray:
-        positions = np.searchsorted(self.classes, labels)
-        positions = np.minimum(positions, len(self.classes) - 1)
+        order = np.argsort(self.classes, kind="stable")
+        positions = np.searchsorted(self.classes, labels, sorter=order)
+        positions = order[np.minimum(positions, len(self.classes) - 1)]
         unknown = self.classes[positions] != labels
         if unknown.any():
             label = labels[int(np.argmax(unknown))]
+            label = label.item() if isinstance(label, np.generic) else label
             raise SynafaError(f"y holds the class {label!r}, which is not one of {self.classes.tolist()}.")
         return positions
 
@@ -172,17 +178,38 @@ def check_codes(codes: Any) -> np.ndarray:
 
 
 def check_labels(y: Any, n_rows: int) -> np.ndarray:
-    """Class labels, one a row, none missing."""
+    """Class labels, one a row, none missing, all of types that can be compared.
+
+    A zero character is refused, for NumPy would take `p` and `p\\0` for one class.
+    """
+    objects = isinstance(y, list | tuple) or getattr(getattr(y, "dtype", None), "kind", "") == "O"
+    if objects and any(isinstance(label, str) and "\0" in label for label in y):
+        raise SynafaError("y holds a class with a zero character; remove it, two classes may otherwise look like one.")
     labels = np.asarray(y)
     if labels.ndim != 1 or len(labels) != n_rows:
         raise SynafaError(f"y must hold one class for each of the {n_rows} rows, got shape {labels.shape}.")
     if labels.dtype.kind == "O":
-        missing = np.array([label is None or label != label for label in labels])
+        missing = np.array([_is_missing(label) for label in labels], dtype=bool)
     else:
         missing = np.isnan(labels) if labels.dtype.kind == "f" else np.zeros(0, bool)
     if missing.any():
         raise SynafaError(f"y has {int(missing.sum())} missing label(s), the first in row {int(np.argmax(missing))}.")
+    if labels.dtype.kind == "O":
+        try:
+            labels.copy().sort()
+        except TypeError as error:
+            kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
+            raise SynafaError(
+                f"y mixes labels of the types {kinds}; give all of them as text or as numbers."
+            ) from error
     return labels
+
+
+def _is_missing(label: Any) -> bool:
+    """None, NaN, and pandas' NA and NaT."""
+    return (
+        label is None or type(label).__name__ in ("NAType", "NaTType") or (isinstance(label, float) and label != label)
+    )
 
 
 def _classes_of(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from synafa.errors import SynafaError
 from synafa.information.counts import PairCounts
 from synafa.information.pid import Atoms, decompose, specific_information
 
@@ -25,7 +26,7 @@ class InformationTables:
     single : float64 (D,)
     pair : float64 (D, D), symmetric; the diagonal is `single`
     cond : float64 (D, D, n_bins); 0 on the diagonal
-    specific : float64 (K, D), specific information of each class, from which the PID follows
+    specific : float64 (K, D), specific information of each class, from which the PID follows; None for estimated tables
     class_counts : int64 (K,)
 
     Examples
@@ -42,7 +43,7 @@ class InformationTables:
     single: np.ndarray
     pair: np.ndarray
     cond: np.ndarray
-    specific: np.ndarray
+    specific: np.ndarray | None
     class_counts: np.ndarray
 
     @classmethod
@@ -71,5 +72,9 @@ class InformationTables:
         return cls(single, pair, cond, specific_information(codes, counts.class_counts), counts.class_counts)
 
     def pid(self) -> Atoms:
-        """Williams-Beer atoms of every pair."""
+        """Williams-Beer atoms of every pair; estimated tables have none."""
+        if self.specific is None:
+            raise SynafaError(
+                "These tables are estimated from samples, and atoms need exact ones; use InformationTables.from_codes."
+            )
         return decompose(self.single, self.pair, self.specific, self.class_counts / self.class_counts.sum())

@@ -12,11 +12,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from synafa.errors import SynafaError
 from synafa.policy.run import Run
-from synafa.policy.synafa import SynAFA
+from synafa.policy.synafa import SynAFA, check_fitted
 
 
 class AcquisitionClassifier(ClassifierMixin, BaseEstimator):
@@ -80,12 +80,12 @@ class AcquisitionClassifier(ClassifierMixin, BaseEstimator):
 
     def acquire(self, X: Any, **options: Any) -> Run:
         """What the policy acquires for these rows."""
-        check_is_fitted(self, "policy_")
+        check_fitted(self, "policy_")
         return self.policy_.acquire(X, **options)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities from the acquired values alone."""
-        check_is_fitted(self, "policy_")
+        check_fitted(self, "policy_")
         if hasattr(X, "columns"):
             validate_data(self, X, reset=False, skip_check_array=True)  # scikit-learn's rule for names
         run = self.acquire(X)

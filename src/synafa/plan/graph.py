@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from synafa.graph.build import DecisionGraph, Edge, Node
+from synafa.graph.shape import DecisionGraph, Edge, Node
 from synafa.plan.tree import Tree
 
 

@@ -15,7 +15,6 @@ from synafa.plan.root import Hints, swap_partners
 from synafa.plan.search import Plan, Task, best_prefix, fill, improve
 from synafa.plan.splits import LEAST_ROWS, Split, plain_between, propose
 
-
 SIDE_SCREEN_ROWS = 250
 
 

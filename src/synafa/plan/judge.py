@@ -35,7 +35,13 @@ class Judge:
     """
 
     def __init__(
-        self, scorer: Scorer, y: np.ndarray, utility: Utility, prices: Prices, known: Sequence[int] = (), threads: int = 1
+        self,
+        scorer: Scorer,
+        y: np.ndarray,
+        utility: Utility,
+        prices: Prices,
+        known: Sequence[int] = (),
+        threads: int = 1,
     ) -> None:
         self.scorer, self.y, self.measure, self.prices = scorer, y, utility, prices
         self.known = tuple(known)

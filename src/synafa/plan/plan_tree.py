@@ -42,7 +42,7 @@ from synafa.policy.synafa import _check_targets, _is_numeric, _row_mask
 from synafa.table.encoder import Column, TableEncoder
 
 if TYPE_CHECKING:
-    from synafa.graph.build import DecisionGraph
+    from synafa.graph.shape import DecisionGraph
 
 Names = Iterable[str]
 
@@ -397,7 +397,7 @@ class PlanTree(BaseEstimator):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted policy and its predictor to one file; it holds no training rows."""
-        from synafa.model.storage import write_file
+        from synafa.arrays import write_file
 
         arrays, meta = self.to_arrays()
         write_file(path, "plan-tree", arrays, meta)
@@ -405,7 +405,7 @@ class PlanTree(BaseEstimator):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> PlanTree:
         """Read what `save` wrote."""
-        from synafa.model.storage import read_file
+        from synafa.arrays import read_file
 
         return cls.from_arrays(*read_file(path, "plan-tree"))
 

@@ -123,9 +123,7 @@ def fill(
 
 def best_prefix(task: Task, asked: Plan, filled: Filled) -> tuple[Plan, float]:
     """The prefix worth most, and its worth; the whole plan when everything is to be spent."""
-    worth = [
-        task.worth(mean, task.prices.cost(filled.plan[:k], asked)) for k, mean in enumerate(filled.utilities)
-    ]
+    worth = [task.worth(mean, task.prices.cost(filled.plan[:k], asked)) for k, mean in enumerate(filled.utilities)]
     best = len(worth) - 1 if task.spend_all else int(np.argmax(worth))
     return filled.plan[:best], float(worth[best])
 

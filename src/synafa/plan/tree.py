@@ -125,8 +125,10 @@ def _is_sound(tree: Tree, n_features: int) -> bool:
     sizes = {len(array) for array in by_node} <= {n, length}
     inner = tree.feature >= 0
     below = np.arange(n)[inner]  # children come after their parent, so that every walk ends
-    children = all(((c[inner] > below) & (c[inner] < n)).all() and (c[~inner] == -1).all() for c in (tree.left, tree.right))
+    children = all(
+        ((c[inner] > below) & (c[inner] < n)).all() and (c[~inner] == -1).all() for c in (tree.left, tree.right)
+    )
     named = all(((a >= -1) & (a < n_features)).all() for a in (tree.feature, tree.ask, tree.runner))
-    lists = (0 <= tree.start) & (tree.start <= tree.planned) & (tree.planned <= tree.stop) & (tree.stop <= length)
+    lists = (tree.start >= 0) & (tree.start <= tree.planned) & (tree.planned <= tree.stop) & (tree.stop <= length)
     items = ((tree.items >= 0) & (tree.items < n_features)).all()
     return bool(n and sizes and children and named and lists.all() and items and (tree.ask[inner] >= 0).all())

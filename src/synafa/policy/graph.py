@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from synafa.errors import SynafaError
-from synafa.graph.shape import DecisionGraph, Edge, Node
+from synafa.graph.shape import MAX_DEPTH, MIN_SHARE, DecisionGraph, Edge, Node
 from synafa.policy.recommendation import Recommendation
 from synafa.policy.rule import DecisionRule
 
@@ -35,16 +36,16 @@ class _State:
 
 
 def build_graph(
-    rule: DecisionRule, codes: np.ndarray, y: np.ndarray, max_depth: int = 6, min_share: float = 0.005
+    rule: DecisionRule, codes: np.ndarray, y: np.ndarray, max_depth: int = MAX_DEPTH, min_share: float = MIN_SHARE
 ) -> DecisionGraph:
     """Follow the training rows through the rule, `max_depth` measurements deep.
 
     States that fewer than `min_share` of the rows reach are left out; `cut` says how many rows that and the depth hide.
     """
-    if max_depth < 1:
-        raise SynafaError(f"max_depth must be at least 1, got: {max_depth}.")
-    if not 0 <= min_share < 1:
-        raise SynafaError(f"min_share must be at least 0 and below 1, got: {min_share}.")
+    if not isinstance(max_depth, int | np.integer) or max_depth < 1:
+        raise SynafaError(f"max_depth must be a whole number of at least 1, got: {max_depth!r}.")
+    if not isinstance(min_share, Real) or not 0 <= min_share < 1:
+        raise SynafaError(f"min_share must be a number of at least 0 and below 1, got: {min_share!r}.")
     n, n_classes = len(codes), len(rule.classes)
     nodes: list[Node] = []
     edges: list[Edge] = []

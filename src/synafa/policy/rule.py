@@ -22,6 +22,7 @@ from synafa.policy.recommendation import NOTHING_LEFT, NOTHING_PAYS, UNAFFORDABL
 from synafa.table.encoder import TableEncoder
 from synafa.table.names import close_names
 
+# How far a budget binds: not at all before the purchase, for pairs as a whole, for every proposal.
 AFFORDABILITY = ("deployed", "pairs", "strict")
 TOLERANCE = 1e-9  # of a cost that should just fit
 
@@ -133,7 +134,7 @@ class DecisionRule:
         observed: Mapping[str, Any] | None = None,
         *,
         remaining: float | None = None,
-        unavailable: Iterable[str] = (),
+        unavailable: str | Iterable[str] = (),
     ) -> Recommendation:
         """The next feature given named values; what was observed is taken off the budget unless `remaining` says."""
         values = np.full(self.n_features, np.nan)
@@ -144,14 +145,11 @@ class DecisionRule:
             values[j] = self.encoder.encode_value(name, value)
             if np.isnan(values[j]):
                 raise SynafaError(f"{value!r} is not a value of {name!r} seen in training{self._categories(name)}.")
-        if remaining is None:
-            remaining = self.budget - float(self.costs[seen & ~self.known].sum())
-        elif not np.isfinite(remaining) or remaining < 0:
-            raise SynafaError(f"remaining must be a number of at least 0, got: {remaining!r}.")
-        blocked = np.zeros(self.n_features, bool)
-        for name in unavailable:
-            blocked[self.index(name)] = True
-        return self.recommend(seen, self.codes(values[None])[0], float(remaining), blocked)
+        blocked = name_mask(unavailable, self.feature_names)
+        left = self.budget - float(self.costs[seen & ~self.known].sum())
+        if remaining is not None:
+            left = check_amount("remaining", remaining)
+        return self.recommend(seen, self.codes(values[None])[0], left, blocked)
 
     def recommend(
         self, observed: np.ndarray, codes: np.ndarray, remaining: float, unavailable: np.ndarray | None = None
@@ -286,3 +284,25 @@ class DecisionRule:
         if not fits or len(encoder.columns_) != d or rule.affordability not in AFFORDABILITY:
             raise SynafaError("The model's decision rule is damaged; fit and save the model again.")
         return rule
+
+
+def check_amount(name: str, value: Any) -> float:
+    """A finite number of at least 0 as a float; `name` says what it is."""
+    try:
+        number = np.nan if isinstance(value, str | bytes | bool) else float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not np.isfinite(number) or number < 0:
+        value = value.item() if isinstance(value, np.generic) else value
+        raise SynafaError(f"{name} must be a finite number of at least 0, got: {value!r}.")
+    return number
+
+
+def name_mask(names: str | Iterable[str], known: tuple[str, ...]) -> np.ndarray:
+    """bool (D,), True at the named features; a plain string is one name."""
+    mask = np.zeros(len(known), bool)
+    for name in [names] if isinstance(names, str) else names:
+        if name not in known:
+            raise SynafaError(f"Unknown feature {name!r}{close_names(str(name), known)}.")
+        mask[known.index(name)] = True
+    return mask

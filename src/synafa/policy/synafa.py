@@ -8,27 +8,31 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import validate_data
 
 from synafa.arrays import write_file
 from synafa.errors import SynafaError
+from synafa.graph.shape import MAX_DEPTH, MIN_SHARE, DecisionGraph
 from synafa.information.codes import Discretizer
 from synafa.information.counts import check_labels
 from synafa.information.tables import InformationTables
 from synafa.money.prices import TOLERANCE
 from synafa.policy.branches import BRANCHES
-from synafa.policy.rule import AFFORDABILITY, DecisionRule, Recommendation
+from synafa.policy.recommendation import Recommendation
+from synafa.policy.rule import AFFORDABILITY, DecisionRule, check_amount, name_mask
 from synafa.policy.run import Run
 from synafa.table.encoder import Column, TableEncoder
 
-if TYPE_CHECKING:
-    from synafa.graph.shape import DecisionGraph
+Names = str | Iterable[str]
 
-Names = Iterable[str]
+
+class UnfittedError(SynafaError, NotFittedError):
+    """An estimator was asked before it was fitted."""
 
 
 class SynAFA(BaseEstimator):
@@ -108,7 +112,7 @@ class SynAFA(BaseEstimator):
         self.codes_ = discretizer.transform(values)
         self.tables_ = InformationTables.from_codes(self.codes_, self.y_, self.n_bins)
         names = encoder.feature_names_
-        at_start = _name_mask(known, names)
+        at_start = name_mask(known, names)
         self.rule_ = DecisionRule(
             encoder=encoder,
             classes=tuple(self.classes_.tolist()),
@@ -118,7 +122,7 @@ class SynAFA(BaseEstimator):
             costs=np.where(at_start, 0.0, resolve_costs(self.costs, names)),
             edges=discretizer.edges_,
             known=at_start,
-            unavailable=_name_mask(unavailable, names),
+            unavailable=name_mask(unavailable, names),
             budget=float(self.budget),
             cost_weight=float(self.cost_weight),
             pair_branch=bool(self.pair_branch),
@@ -146,11 +150,11 @@ class SynAFA(BaseEstimator):
         """
         from synafa.policy.kernels import acquire
 
-        check_is_fitted(self, "rule_")
+        check_fitted(self, "rule_")
         if on_stop not in ("stop", "fallback"):
             raise SynafaError(f"on_stop must be 'stop' or 'fallback', got: {on_stop!r}.")
         rule = self.rule_
-        limit = rule.budget if budget is None else _check_number("budget", budget)
+        limit = rule.budget if budget is None else check_amount("budget", budget)
         codes = self.codes(X)
         n = len(codes)
         seen = _row_mask(known, rule.feature_names, n) | rule.known
@@ -181,7 +185,7 @@ class SynAFA(BaseEstimator):
         unavailable: Names = (),
     ) -> Recommendation:
         """What to measure next for one case, and why, given named values."""
-        check_is_fitted(self, "rule_")
+        check_fitted(self, "rule_")
         return self.rule_.next_feature(observed, remaining=remaining, unavailable=unavailable)
 
     def propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> np.ndarray:
@@ -194,6 +198,7 @@ class SynAFA(BaseEstimator):
         """As `propose`, with the branch of each decision as an index into `reason_names`."""
         from synafa.policy.kernels import propose
 
+        check_fitted(self, "rule_")
         rule = self.rule_
         feature, branch = propose(
             self._discretizer.transform(values),
@@ -209,14 +214,15 @@ class SynAFA(BaseEstimator):
 
     @property
     def uses_remaining(self) -> bool:
-        """Whether decisions depend on the remaining budget."""
-        return self.affordability != "deployed"
+        """Whether decisions depend on the remaining budget: those of the fitted rule, whatever was set since."""
+        rule = getattr(self, "rule_", None)
+        return (self.affordability if rule is None else rule.affordability) != "deployed"
 
-    def decision_graph(self, max_depth: int = 6, min_share: float = 0.005) -> DecisionGraph:
+    def decision_graph(self, max_depth: int = MAX_DEPTH, min_share: float = MIN_SHARE) -> DecisionGraph:
         """The policy as a finite graph of states, counted on the training rows; see DecisionGraph."""
         from synafa.policy.graph import build_graph
 
-        check_is_fitted(self, "rule_")
+        check_fitted(self, "rule_")
         return build_graph(self.rule_, self.codes_, self.y_, max_depth=max_depth, min_share=min_share)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -225,8 +231,10 @@ class SynAFA(BaseEstimator):
 
     def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Arrays and JSON values of the fitted policy, training codes included."""
-        check_is_fitted(self, "rule_")
+        check_fitted(self, "rule_")
         arrays, meta = self.rule_.to_arrays()
+        if self.tables_.specific is None:
+            raise SynafaError("A policy with estimated tables cannot be stored; fit it on exact ones.")
         arrays |= {
             "specific": self.tables_.specific,
             "class_counts": self.tables_.class_counts,
@@ -266,8 +274,8 @@ class SynAFA(BaseEstimator):
         return tags
 
     def _check_settings(self) -> None:
-        _check_number("budget", self.budget)
-        _check_number("cost_weight", self.cost_weight)
+        check_amount("budget", self.budget)
+        check_amount("cost_weight", self.cost_weight)
         if self.affordability not in AFFORDABILITY:
             raise SynafaError(f"affordability must be one of {list(AFFORDABILITY)}, got: {self.affordability!r}.")
 
@@ -281,13 +289,14 @@ class SynAFA(BaseEstimator):
             encoder = TableEncoder()
             encoder.columns_ = tuple(Column(f"x{j}", "number", (), float(mean)) for j, mean in enumerate(fill))
             return encoder, X
-        encoder = TableEncoder().fit(X)
+        encoder = TableEncoder()
+        values = encoder.fit_transform(X)
         validate_data(self, X, skip_check_array=True)  # notes names and width
-        return encoder, encoder.fill(encoder.transform(X))
+        return encoder, values
 
     def encode(self, X: Any) -> np.ndarray:
         """New rows as numbers (n, D), NaN where a cell is empty."""
-        check_is_fitted(self, "rule_")
+        check_fitted(self, "rule_")
         if _is_numeric(X) and not hasattr(self, "feature_names_in_"):
             return validate_data(self, X, reset=False, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
         return self.rule_.encoder.transform(X)  # columns by name, in any order, others ignored
@@ -310,31 +319,25 @@ class SynAFA(BaseEstimator):
         return (rule.single, rule.cond_by_value, *cached[1:])
 
 
+def check_fitted(estimator: Any, attribute: str) -> None:
+    """Refuse an estimator that has not been fitted."""
+    if not hasattr(estimator, attribute):
+        raise UnfittedError(f"This {type(estimator).__name__} is not fitted; call fit with training rows first.")
+
+
 def resolve_costs(costs: Any, names: tuple[str, ...]) -> np.ndarray:
     """Costs (D,) from None, an array or a mapping by name; every cost is finite and at least 0."""
     if costs is None:
         return np.ones(len(names))
     if isinstance(costs, Mapping):
-        _name_mask(costs, names)
-        resolved = np.array([float(costs.get(name, 1.0)) for name in names])
+        name_mask(costs, names)
+        given = [costs.get(name, 1.0) for name in names]
     else:
-        resolved = np.array(costs, dtype=np.float64)
-        if resolved.shape != (len(names),):
-            raise SynafaError(f"costs must hold one cost for each of the {len(names)} features, got {resolved.shape}.")
-    for name, cost in zip(names, resolved):
-        if not np.isfinite(cost) or cost < 0:
-            raise SynafaError(f"The cost of {name!r} must be a finite number of at least 0, got: {cost}.")
-    return resolved
-
-
-def _check_number(name: str, value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = np.nan
-    if not np.isfinite(number) or number < 0:
-        raise SynafaError(f"{name} must be a finite number of at least 0, got: {value!r}.")
-    return number
+        array = np.asarray(costs, dtype=object)
+        if array.shape != (len(names),):
+            raise SynafaError(f"costs must hold one cost for each of the {len(names)} features, got {array.shape}.")
+        given = array.tolist()
+    return np.array([check_amount(f"The cost of {name!r}", cost) for name, cost in zip(names, given)])
 
 
 def _check_targets(labels: np.ndarray) -> None:
@@ -353,30 +356,18 @@ def _is_numeric(X: Any) -> bool:
 
 
 def _holds_text(array: np.ndarray) -> bool:
-    return array.dtype.kind in "US" or any(isinstance(value, str) for value in array.ravel()[:1000])
-
-
-def _name_mask(names: Iterable[str], known: tuple[str, ...]) -> np.ndarray:
-    """bool (D,), True at the named features."""
-    from synafa.table.names import close_names
-
-    if isinstance(names, str):
-        raise SynafaError(f"Feature names must be a list, got the single string {names!r}.")
-    mask = np.zeros(len(known), bool)
-    for name in names:
-        if name not in known:
-            raise SynafaError(f"Unknown feature {name!r}{close_names(str(name), known)}.")
-        mask[known.index(name)] = True
-    return mask
+    return array.dtype.kind in "US" or any(isinstance(value, str) for value in array.flat)
 
 
 def _row_mask(which: Names | np.ndarray, names: tuple[str, ...], n: int) -> np.ndarray:
     """bool (n, D) from names or from a mask of that shape."""
-    if isinstance(which, np.ndarray) and which.dtype == bool:
+    if isinstance(which, np.ndarray) and which.dtype.kind not in "OUS":
+        if which.dtype != bool:
+            raise SynafaError(f"A mask must be of bool, got {which.dtype}; say .astype(bool) if that is what it means.")
         if which.shape != (n, len(names)):
             raise SynafaError(f"A mask must have the shape of the rows, {(n, len(names))}, got {which.shape}.")
         return which
-    return np.broadcast_to(_name_mask(which, names), (n, len(names)))
+    return np.broadcast_to(name_mask(which, names), (n, len(names)))
 
 
 def _most_steps(costs: np.ndarray, budget: float) -> int:

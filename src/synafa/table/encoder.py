@@ -13,12 +13,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from synafa.errors import SynafaError
 from synafa.table.names import check_unique, close_names, some_names
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+_MANY = 1000  # cells from which on it pays to look at each distinct one once
 
 
 class UnsupportedValueError(SynafaError, TypeError):
@@ -57,13 +63,15 @@ class TableEncoder:
 
     def fit(self, X: Any, y: Any = None) -> TableEncoder:
         """Learn the kinds, categories and fill values of the columns of `X`."""
-        names, cells = columns_of(X)
+        self._fit(*columns_of(X))
+        return self
+
+    def _fit(self, names: list[str], cells: list[np.ndarray | _Text]) -> None:
         if not names:
             raise SynafaError("The table has no feature columns (0 feature(s) while a minimum of 1 is required).")
         if len(cells[0]) == 0:
             raise SynafaError("The table has no rows; at least 1 sample is required.")
         self.columns_ = tuple(_fit_column(name, column) for name, column in zip(names, cells))
-        return self
 
     def transform(self, X: Any) -> np.ndarray:
         """float64 (n, D) in the order of the training columns; NaN for an empty cell or an unseen category."""
@@ -82,6 +90,9 @@ class TableEncoder:
             raise SynafaError(
                 f"The rows have {len(names)} features, but the model was fitted on {len(self.columns_)} features."
             )
+        return self._encode(cells)
+
+    def _encode(self, cells: list[np.ndarray | _Text]) -> np.ndarray:
         n = len(cells[0]) if cells else 0
         values = np.empty((n, len(self.columns_)))
         for j, (column, raw) in enumerate(zip(self.columns_, cells)):
@@ -89,7 +100,10 @@ class TableEncoder:
         return values
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        return self.fit(X).transform(X)
+        """`fit(X).transform(X)`, looking at the cells once."""
+        names, cells = columns_of(X)
+        self._fit(names, cells)
+        return self._encode(cells)
 
     def fill(self, values: np.ndarray) -> np.ndarray:
         """A copy of encoded rows with every NaN replaced by its column's fill value."""
@@ -137,8 +151,8 @@ class TableEncoder:
         return encoder
 
 
-def columns_of(X: Any) -> tuple[list[str], list[np.ndarray]]:
-    """Names and one-dimensional arrays of a DataFrame (Polars, pandas) or of a two-dimensional array."""
+def columns_of(X: Any) -> tuple[list[str], list[np.ndarray | _Text]]:
+    """Names and columns of a DataFrame (Polars, pandas) or of a two-dimensional array."""
     if hasattr(X, "collect_schema") and hasattr(X, "collect") and not hasattr(X, "to_numpy"):
         X = X.collect()  # a Polars LazyFrame
     if hasattr(X, "columns") and hasattr(X, "__getitem__"):
@@ -155,7 +169,7 @@ def columns_of(X: Any) -> tuple[list[str], list[np.ndarray]]:
             f"Expected 2D array, got {array.ndim}D array instead; Reshape your data to one row per case and one column "
             "per feature."
         )
-    return [f"x{j}" for j in range(array.shape[1])], list(array.T)
+    return [f"x{j}" for j in range(array.shape[1])], [_text_or(column) for column in array.T]
 
 
 def _kind(kind: Any) -> str:
@@ -164,15 +178,60 @@ def _kind(kind: Any) -> str:
     return str(kind)
 
 
-def _plain(series: Any) -> np.ndarray:
-    """A column of a DataFrame as a plain array."""
+@dataclass(frozen=True, eq=False)
+class _Text:
+    """A column of nothing but text and empty cells: its distinct cells, and each row's place among them.
+
+    An empty cell's place is one past the end. Whatever is done to text is done once for each distinct cell.
+    """
+
+    distinct: tuple[str, ...]
+    place: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.place)
+
+    def cells(self) -> np.ndarray:
+        """The cells themselves, None where empty."""
+        return np.array([*self.distinct, None], dtype=object)[self.place]
+
+
+def _plain(series: Any) -> np.ndarray | _Text:
+    """A column of a DataFrame as a plain array, or as text."""
+    if type(series).__module__.partition(".")[0] == "polars":
+        import polars as pl
+
+        if series.dtype in (pl.String, pl.Categorical, pl.Enum):
+            return _text_of(series.cast(pl.String))
+        if series.dtype == pl.Boolean or (series.dtype.is_numeric() and "128" not in str(series.dtype)):
+            return series.cast(pl.Float64).to_numpy()
     try:
         array = np.asarray(series.to_numpy() if hasattr(series, "to_numpy") else series)
     except Exception as error:  # each DataFrame library has its own for a type that NumPy does not know
         raise UnsupportedValueError(f"Column {getattr(series, 'name', '?')!r} cannot be read: {error}.") from error
     if array.ndim != 1:
         raise UnsupportedValueError(f"Column {getattr(series, 'name', '?')!r} holds lists; give one value per cell.")
-    return array
+    return _text_or(array)
+
+
+def _text_or(array: np.ndarray) -> np.ndarray | _Text:
+    """An array of objects as text where that is all it holds, else as it is."""
+    if array.dtype.kind != "O" or len(array) < _MANY or not set(map(type, array)) <= {str, type(None)}:
+        return array
+    import polars as pl
+
+    try:
+        return _text_of(pl.Series(array, dtype=pl.String))
+    except Exception:  # half of a surrogate pair has no UTF-8 form
+        return array
+
+
+def _text_of(series: pl.Series) -> _Text:
+    import polars as pl
+
+    distinct = series.unique().drop_nulls()
+    place = series.cast(pl.Enum(distinct)).to_physical().cast(pl.UInt32).fill_null(len(distinct))
+    return _Text(tuple(distinct.to_list()), place.to_numpy())
 
 
 def _is_missing(value: Any) -> bool:
@@ -184,20 +243,39 @@ def _is_missing(value: Any) -> bool:
     return isinstance(value, Real | Decimal) and math.isnan(value)
 
 
-def _fit_column(name: str, raw: np.ndarray) -> Column:
+def _fit_column(name: str, raw: np.ndarray | _Text) -> Column:
+    if isinstance(raw, _Text):
+        counts: Counter[str] = Counter()
+        for cell, count in zip(raw.distinct, np.bincount(raw.place, minlength=len(raw.distinct) + 1).tolist()):
+            if cell.strip():
+                counts[cell.strip()] += count
+        return _text_column(name, counts)
     if raw.dtype.kind in "OUS" and any(isinstance(value, str | bytes) for value in raw):
-        counts = Counter(_text(value) for i, value in enumerate(raw) if not _missing_or_refused(name, i, value))
-        categories = tuple(sorted(counts))  # not as a NumPy array of text, which drops zero characters at the end
-        most_frequent = max(range(len(categories)), key=lambda i: counts[categories[i]], default=0)
-        return Column(name, "text", categories, float(most_frequent))
+        return _text_column(
+            name, Counter(_text(value) for i, value in enumerate(raw) if not _missing_or_refused(name, i, value))
+        )
     numbers = _numbers(name, raw)
     known = numbers[~np.isnan(numbers)]
     return Column(name, "number", (), float(known.mean()) if len(known) else 0.0)
 
 
-def _encode(column: Column, raw: np.ndarray) -> np.ndarray:
+def _text_column(name: str, counts: Mapping[str, int]) -> Column:
+    categories = tuple(sorted(counts))  # not as a NumPy array of text, which drops zero characters at the end
+    most_frequent = max(range(len(categories)), key=lambda i: counts[categories[i]], default=0)
+    return Column(name, "text", categories, float(most_frequent))
+
+
+def _encode(column: Column, raw: np.ndarray | _Text) -> np.ndarray:
+    if isinstance(raw, _Text):
+        if column.kind == "number":
+            return _numbers(column.name, raw.cells())
+        code = {category: float(i) for i, category in enumerate(column.categories)}
+        return np.array([*(code.get(cell.strip(), math.nan) for cell in raw.distinct), math.nan])[raw.place]
     if column.kind == "number":
         return _numbers(column.name, raw)
+    if raw.dtype.kind in "buif" and len(raw) > _MANY:
+        distinct, place = np.unique(raw, return_inverse=True)
+        return _encode(column, distinct.astype(object))[place]
     code = {category: float(i) for i, category in enumerate(column.categories)}
     if raw.dtype.kind not in "OUS":
         raw = raw.astype(object)

@@ -1,15 +1,18 @@
 """Reads what a practitioner has: a CSV or Parquet file, the name of its target column, a list of costs.
 
-Cells that hold one of `NA_STRINGS` are missing. Every way in which a file can be unusable is one sentence.
+Types come from a sample of rows, and from all of them where the sample was wrong. Cells that hold one of `NA_STRINGS`
+are missing. Whatever changes a cell's meaning is said (`Notice`); every way in which a file can be unusable is one
+sentence.
 """
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,29 +20,62 @@ import numpy as np
 
 from synafa.errors import SynafaError
 from synafa.table.names import close_names
+from synafa.table.notices import Notice, Tell, warn
+from synafa.table.numbers import NA_STRINGS, NEARLY_NUMERIC, tidy
+from synafa.table.text_files import MAX_COLUMNS, TextFile, check_widths, decoded, open_text, size_limit, too_large
 
 if TYPE_CHECKING:
     import polars as pl
 
-NA_STRINGS = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
 MAX_CLASSES = 256
+_SAMPLE_ROWS = 10_000
 _CSV_SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _PARQUET_SUFFIXES = (".parquet", ".pq")
+_EXCEL_SUFFIXES = (".xlsx", ".xls", ".xlsm", ".ods")
 
 
-def read_table(path: str | os.PathLike[str]) -> pl.DataFrame:
-    """A CSV (comma, semicolon or tab) or Parquet file as a Polars DataFrame with unique names and at least one row."""
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    nearly_numeric: str = "missing",
+    as_text: Iterable[str] = (),
+    tell: Tell = warn,
+    max_bytes: int | None = None,
+    max_columns: int = MAX_COLUMNS,
+) -> pl.DataFrame:
+    """A CSV (comma, semicolon or tab) or Parquet file as a Polars DataFrame with unique names and at least one row.
+
+    Parameters
+    ----------
+    path : str or path
+        A file that ends in .csv, .tsv, .csv.gz, .tsv.gz, .parquet or .pq.
+    nearly_numeric : {"missing", "stop", "text"}, default "missing"
+        What to do with the other cells of a CSV column of which at least 95 % are numbers.
+    as_text : iterable of str, default none
+        Columns to which `nearly_numeric` does not apply, such as the target.
+    tell : function of a Notice, default a Python warning (`TableWarning`)
+    max_bytes : int, default `SYNAFA_MAX_TABLE_GIB` or 80 % of the free memory
+        How large a compressed file may become.
+    max_columns : int, default 100,000
+
+    Returns
+    -------
+    DataFrame
+
+    Raises
+    ------
+    SynafaError
+        When the file cannot be used, with the reason.
+    """
     path = Path(path)
     name = path.name.lower()
-    if not path.exists():
-        raise SynafaError(f"There is no file {str(path)!r}.")
-    if path.is_dir():
-        raise SynafaError(f"{str(path)!r} is a folder; give a CSV or Parquet file.")
-    if not name.endswith(_CSV_SUFFIXES + _PARQUET_SUFFIXES):
-        raise SynafaError(f"{str(path)!r} is neither CSV nor Parquet; give a file that ends in .csv, .tsv or .parquet.")
-    if path.stat().st_size == 0:
-        raise SynafaError(f"{str(path)!r} is empty.")
-    table = _read_parquet(path) if name.endswith(_PARQUET_SUFFIXES) else _read_csv(path)
+    if nearly_numeric not in NEARLY_NUMERIC:
+        raise SynafaError(f"nearly_numeric must be one of {list(NEARLY_NUMERIC)}, got: {nearly_numeric!r}.")
+    _check_file(path, name)
+    if name.endswith(_PARQUET_SUFFIXES):
+        table = _read_parquet(path, size_limit(max_bytes), max_columns)
+    else:
+        table = _read_csv(path, nearly_numeric, set(as_text), tell, max_bytes, max_columns)
     if table.width == 0:
         raise SynafaError(f"{str(path)!r} has no columns.")
     if table.height == 0:
@@ -47,13 +83,37 @@ def read_table(path: str | os.PathLike[str]) -> pl.DataFrame:
     return table
 
 
+def _check_file(path: Path, name: str) -> None:
+    try:
+        if not path.exists():
+            raise SynafaError(f"There is no file {str(path)!r}.")
+        if path.is_dir():
+            raise SynafaError(f"{str(path)!r} is a folder; give a CSV or Parquet file.")
+        if name.endswith(_EXCEL_SUFFIXES):
+            raise SynafaError(f"{str(path)!r} is an Excel workbook; save its sheet as CSV (UTF-8) and give that file.")
+        if not name.endswith(_CSV_SUFFIXES + _PARQUET_SUFFIXES):
+            raise SynafaError(
+                f"{str(path)!r} is neither CSV nor Parquet; give a file that ends in .csv, .tsv or .parquet."
+            )
+        if path.is_file() and path.stat().st_size == 0:
+            raise SynafaError(f"{str(path)!r} is empty.")
+        if not path.is_file():
+            raise SynafaError(f"{str(path)!r} is not a file; give a CSV or Parquet file.")
+    except ValueError as error:
+        if isinstance(error, SynafaError):
+            raise
+        raise SynafaError(f"{str(path)[:80]!r} cannot be the name of a file.") from error  # a zero character
+
+
 def split_target(table: pl.DataFrame, target: str) -> tuple[pl.DataFrame, np.ndarray]:
     """The feature columns and the class labels of a table; every row must have a label."""
     if target not in table.columns:
         raise SynafaError(f"There is no column {target!r} for the target{close_names(target, table.columns)}.")
+    import polars as pl
+
     column = table[target]
     if column.dtype.is_float():
-        column = column.fill_nan(None)
+        column = column.cast(pl.Float64).fill_nan(None)  # half precision has no NumPy routines for classes
     missing = np.flatnonzero(column.is_null().to_numpy())
     if len(missing):
         raise SynafaError(
@@ -62,6 +122,13 @@ def split_target(table: pl.DataFrame, target: str) -> tuple[pl.DataFrame, np.nda
         )
     if column.dtype.is_temporal() or column.dtype.is_nested():
         raise SynafaError(f"The target {target!r} holds {column.dtype}; it must hold class labels (numbers or text).")
+    if column.dtype == pl.String:
+        zero = column.str.contains("\0", literal=True).arg_true()
+        if len(zero):
+            raise SynafaError(
+                f"The target {target!r} holds a zero character in row {zero[0] + 1}; remove it, two classes may "
+                "otherwise look like one."
+            )
     distinct = column.n_unique()
     if distinct > MAX_CLASSES:
         raise SynafaError(
@@ -143,90 +210,133 @@ def _read_costs(path: Path) -> dict[str, Any]:
     return dict(zip(names, table["cost"].to_list()))
 
 
-def _read_parquet(path: Path) -> pl.DataFrame:
+def _read_parquet(path: Path, limit: int, max_columns: int) -> pl.DataFrame:
     import polars as pl
 
     try:
-        return pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
+        with _unless_panic():
+            lazy = pl.scan_parquet(path)
+            schema = lazy.collect_schema()
+            if len(schema) > max_columns:
+                raise SynafaError(
+                    f"{str(path)!r} has {len(schema):,} columns, more than {max_columns:,}; leave out those that are "
+                    "not needed."
+                )
+            rows = int(lazy.select(pl.len()).collect().item())
+            if 8 * rows * len(schema) > limit:
+                raise too_large(path, 8 * rows * len(schema), limit)
+            table = pl.read_parquet(path)
+    except SynafaError:
+        raise
+    except MemoryError as error:
+        raise SynafaError(f"There is not enough memory for {str(path)!r}; leave out columns or rows.") from error
+    except (Exception, _Panic) as error:
         raise SynafaError(f"{str(path)!r} is not a readable Parquet file.") from error
+    narrow = [name for name, dtype in table.schema.items() if str(dtype) in ("Float16", "Int128", "UInt128")]
+    return table.with_columns(pl.col(name).cast(pl.Float64) for name in narrow)
 
 
-def _read_csv(path: Path) -> pl.DataFrame:
+class _Panic(Exception):
+    """A library written in Rust gave up; its own exception is no `Exception`, and passes by ordinary handlers."""
+
+
+@contextmanager
+def _unless_panic() -> Iterator[None]:
+    """Turn a panic into an exception, and keep what it prints on standard error to itself."""
+    with tempfile.TemporaryFile() as printed:
+        kept = os.dup(2)
+        os.dup2(printed.fileno(), 2)
+        panicked = False
+        try:
+            yield
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":
+                raise
+            panicked = True
+            raise _Panic(str(error)) from error
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+            if not panicked:
+                printed.seek(0)
+                os.write(2, printed.read())
+
+
+def _read_csv(
+    path: Path, nearly_numeric: str, as_text: set[str], tell: Tell, max_bytes: int | None, max_columns: int
+) -> pl.DataFrame:
     import polars as pl
 
-    separator, header = _header(path)
-    if len(set(header)) < len(header):
-        twice = next(name for i, name in enumerate(header) if name in header[:i])
-        raise SynafaError(f"Two columns of {str(path)!r} are called {twice!r}; give every column its own name.")
-    if all(_is_number(cell) for cell in header):
-        raise SynafaError(f"The first line of {str(path)!r} holds numbers; it must hold the column names.")
-    if "" in header:
-        raise SynafaError(f"Column {header.index('') + 1} of {str(path)!r} has no name.")
+    file = open_text(path, max_bytes, max_columns, tell)
+    _check_header(file)
     try:
-        table = pl.read_csv(path, separator=separator, null_values=list(NA_STRINGS), infer_schema_length=None)
+        table = _parsed(file)
     except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as error:
-        _check_widths(path, separator, len(header))
-        raise SynafaError(f"{str(path)!r} is not a readable CSV file: {_first_line(error)}.") from error
-    if table.width != len(header):
-        _check_widths(path, separator, len(header))
-        raise SynafaError(f"{str(path)!r} has {len(header)} names for {table.width} columns.")
-    table.columns = header
+        again = decoded(file, tell)
+        if again is None:
+            check_widths(file, len(file.header))
+            raise SynafaError(f"{str(path)!r} is not a readable CSV file: {_first_line(error)}.") from error
+        file = again
+        try:
+            table = _parsed(file)
+        except pl.exceptions.PolarsError as second:
+            check_widths(file, len(file.header))
+            raise SynafaError(f"{str(path)!r} is not a readable CSV file: {_first_line(second)}.") from second
+    table = _without_row_names(table, file, tell)
     if table.height and table.to_series(-1).null_count():
-        _check_widths(path, separator, len(header))  # Polars pads a short row with empty cells
-    # Whole numbers beyond 64 bits (identifiers, mostly) have no NumPy type.
-    huge = [
-        pl.col(name).cast(pl.Float64) for name, dtype in table.schema.items() if str(dtype) in ("Int128", "UInt128")
-    ]
-    texts = [_tidy(table[name]) for name, dtype in table.schema.items() if dtype == pl.String]
-    return table.with_columns(*huge, *texts)
+        check_widths(file, len(file.header))  # Polars pads a short row with empty cells
+    changed = []
+    for name, dtype in table.schema.items():
+        if str(dtype) in ("Int128", "UInt128"):  # beyond 64 bits (identifiers, mostly) there is no NumPy type
+            changed.append(table[name].cast(pl.Float64))
+        elif dtype == pl.String:
+            changed.append(tidy(table[name], "text" if name in as_text else nearly_numeric, file.separator, tell))
+    return table.with_columns(changed)
 
 
-def _tidy(column: pl.Series) -> pl.Series:
-    """Text without surrounding spaces; numbers that only spaces had made text."""
+def _check_header(file: TextFile) -> None:
+    header = file.header
+    if len(set(header)) < len(header):
+        seen: set[str] = set()
+        twice = next(name for name in header if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise SynafaError(f"Two columns of {file.name!r} are called {twice!r}; give every column its own name.")
+    if all(_is_number(cell) for cell in header):
+        raise SynafaError(f"The first line of {file.name!r} holds numbers; it must hold the column names.")
+    if "" in header[1:]:
+        raise SynafaError(f"Column {header.index('', 1) + 1} of {file.name!r} has no name.")
+
+
+def _parsed(file: TextFile) -> pl.DataFrame:
+    """The cells, typed by a sample of rows; as text when the sample was wrong."""
     import polars as pl
 
-    text = column.str.strip_chars()
-    text = pl.select(pl.when(text.is_in(list(NA_STRINGS))).then(None).otherwise(text).alias(column.name)).to_series()
-    numbers = text.cast(pl.Float64, strict=False)
-    return numbers if numbers.null_count() == text.null_count() else text
-
-
-def _open(path: Path) -> Any:
-    if path.name.lower().endswith(".gz"):
-        import gzip
-
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return path.open(encoding="utf-8-sig", newline="")
-
-
-def _header(path: Path) -> tuple[str, list[str]]:
-    """The separator (the likeliest of comma, semicolon and tab in the first line) and the column names."""
+    options: dict[str, Any] = {"separator": file.separator, "null_values": list(NA_STRINGS)}
+    if file.short_header:
+        options |= {"has_header": False, "skip_rows": 1}
     try:
-        with _open(path) as file:
-            line = file.readline()
-            separator = max(",;\t", key=line.count)
-            file.seek(0)
-            header = next(csv.reader(file, delimiter=separator), [])
-    except (UnicodeDecodeError, OSError, EOFError, csv.Error) as error:
-        raise SynafaError(f"{str(path)!r} is not a text file in UTF-8; save it as CSV in UTF-8.") from error
-    header = [name.strip() for name in header]
-    if not any(header):
-        raise SynafaError(f"{str(path)!r} has no column names in its first line.")
-    return separator, header
+        table = pl.read_csv(file.source, **options, infer_schema_length=_SAMPLE_ROWS)
+    except pl.exceptions.PolarsError:
+        table = pl.read_csv(file.source, **options, infer_schema=False)
+    if table.width != len(file.header):
+        check_widths(file, len(file.header))
+        raise SynafaError(f"{file.name!r} has {len(file.header)} names for {table.width} columns.")
+    table.columns = file.header
+    return table
 
 
-def _check_widths(path: Path, separator: str, width: int) -> None:
-    """Refuse the first row whose number of cells differs from the header's."""
-    try:
-        with _open(path) as file:
-            for number, row in enumerate(csv.reader(file, delimiter=separator), start=1):
-                if row and len(row) != width:
-                    raise SynafaError(f"Line {number} of {str(path)!r} has {len(row)} cells, the header has {width}.")
-    except UnicodeDecodeError as error:
-        raise SynafaError(f"{str(path)!r} is not a text file in UTF-8; save it as CSV in UTF-8.") from error
-    except csv.Error as error:
-        raise SynafaError(f"{str(path)!r} is not a readable CSV file: {_first_line(error)}.") from error
+def _without_row_names(table: pl.DataFrame, file: TextFile, tell: Tell) -> pl.DataFrame:
+    """The table without a first column that has no name and differs in every row, as R and pandas write it."""
+    if file.header[0] != "":
+        return table
+    names = table.to_series(0)
+    if table.width == 1 or names.n_unique() < table.height or names.null_count():
+        if file.short_header:
+            raise SynafaError(
+                f"Line 2 of {file.name!r} has {len(file.header)} cells, the header has {len(file.header) - 1}."
+            )
+        raise SynafaError(f"Column 1 of {file.name!r} has no name.")
+    tell(Notice(f"The first column of {file.name!r} has no name and a different value in every row; it was left out."))
+    return table[:, 1:]
 
 
 def _is_number(text: str) -> bool:

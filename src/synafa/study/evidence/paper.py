@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -33,11 +33,13 @@ class PaperValue:
     """One printed cell: `value` (None for words such as "tie"), its star, its text and its decimals.
 
     `significant` is None where the table marks no significance. A cell in percent has its value in percent.
+    `place` is where it is printed: table, row, column.
     """
 
     value: float | None
     significant: bool | None
     text: str
+    place: tuple[str, str, str] | None = field(default=None, repr=False, compare=False)
 
     @property
     def decimals(self) -> int:
@@ -77,7 +79,8 @@ def _read(label: str, stored: dict[str, Any]) -> PaperTable:
             )
         for column, text in zip(columns, printed):
             if text:
-                cells[row, column] = parse_cell(text, starred=column not in unstarred and row not in unstarred_rows)
+                found = parse_cell(text, starred=column not in unstarred and row not in unstarred_rows)
+                cells[row, column] = replace(found, place=(label, row, column))
     return PaperTable(label, stored["title"], columns, tuple(stored["rows"]), cells)
 
 

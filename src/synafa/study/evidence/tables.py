@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from synafa.stats.multiplicity import adjusted_stars, pvalue_text
+from synafa.study.evidence.duplicates import counted_as
 from synafa.study.evidence.paper import PaperValue
-from synafa.study.evidence.verdict import Verdict, judge
+from synafa.study.evidence.verdict import Verdict, judge, least_kind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MatplotlibFigure
@@ -23,7 +26,10 @@ class ReportRow:
     here : our value; None when it was not run
     paper : the paper's value; None when it prints none
     low, high : our 95 % interval, when there is one
-    significant : ours, where the row is a difference that is tested
+    spread : where one more training of ours would lie (95 %), when it was repeated; the yardstick of the verdict
+    p : ours, where the row is a difference that is tested
+    significant : ours; in a table, whether p survives Benjamini-Hochberg's adjustment within that table
+    beside : further values that the paper prints for the same number (bounds, p), shown but not judged
     deterministic : no training and no resampling stands between data and number, so it must be equal
     digits : decimals shown; by default as many as the paper prints
     comparable : False (with a note) where the paper's number means something else
@@ -40,6 +46,9 @@ class ReportRow:
     digits: int | None = None
     comparable: bool = True
     note: str = ""
+    spread: tuple[float, float] | None = None
+    p: float | None = None
+    beside: tuple[PaperValue, ...] = ()
 
     @classmethod
     def tested(
@@ -51,27 +60,63 @@ class ReportRow:
         p: float,
         paper: PaperValue | None,
         note: str = "",
+        spread: tuple[float, float] | None = None,
+        beside: tuple[PaperValue, ...] = (),
     ) -> ReportRow:
-        """A difference with its interval and p-value; significant below 0.05, unadjusted, as in the paper."""
-        return cls(labels, here, paper, low, high, significant=p < 0.05, note=note)
+        """A difference with its interval and p-value; the table it stands in adjusts its star."""
+        return cls(labels, here, paper, low, high, p < 0.05, note=note, spread=spread, p=p, beside=beside)
 
     @property
     def verdict(self) -> Verdict | None:
         """The verdict by the stated rule; None without a paper's value."""
         if self.paper is None:
             return None
-        return judge(self.here, self.paper, self.low, self.high, self.significant, self.deterministic, self.comparable)
+        interval, kind = (self.low, self.high), (self.deterministic, self.comparable)
+        return judge(self.here, self.paper, *interval, self.significant, *kind, self.spread)
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """Which number of the paper this is, the same wherever it is shown; our labels where it has no place."""
+        if self.paper is None or self.paper.place is None:
+            return self.labels
+        return counted_as(self.paper.place)
 
 
 @dataclass(frozen=True)
 class ReportTable:
-    """Rows beside the paper's table `label`, e.g. `physionet-clean`."""
+    """Rows beside the paper's table `label`, e.g. `physionet-clean`; stars are adjusted over the table's own tests."""
 
     title: str
     label: str
     columns: tuple[str, ...]
     rows: Sequence[ReportRow]
     note: str = ""
+
+    def __post_init__(self) -> None:
+        stars = adjusted_stars([row.p for row in self.rows])
+        adjusted = [
+            row if row.p is None else replace(row, significant=bool(star)) for row, star in zip(self.rows, stars)
+        ]
+        object.__setattr__(self, "rows", adjusted)
+
+
+def counts_of(rows: Iterable[ReportRow]) -> Counter[Verdict]:
+    """Verdicts, each of the paper's numbers once: the least kind where it is shown several times."""
+    found: dict[tuple[str, ...], list[Verdict]] = {}
+    for row in rows:
+        verdict = row.verdict
+        if verdict is not None:
+            found.setdefault(row.place, []).append(verdict)
+    return Counter(least_kind(verdicts) for verdicts in found.values())
+
+
+def starred(values: Sequence[float], p: Sequence[float], digits: int = 3) -> list[str]:
+    """Differences of a plain table as text, with a star where the adjusted p is below 0.05.
+
+    >>> starred([0.1234, -0.01], [0.001, 0.6])
+    ['+0.123*', '-0.010']
+    """
+    return [f"{value:+.{digits}f}{star}" for value, star in zip(values, adjusted_stars(list(p)))]
 
 
 @dataclass(frozen=True)
@@ -110,7 +155,12 @@ class Headline:
     rank: int = 5
 
 
-_OPTIONAL = {"95 % interval", "note"}  # columns that are left out where no row has anything in them
+_OPTIONAL = {
+    "95 % interval",
+    "spread over seeds",
+    "p",
+    "note",
+}  # columns that are left out where no row has anything in them
 
 
 def shown_columns(table: ReportTable | PlainTable) -> list[int]:
@@ -123,7 +173,7 @@ def table_header(table: ReportTable | PlainTable) -> list[str]:
     """Column names as the report shows them."""
     if isinstance(table, PlainTable):
         return list(table.columns)
-    return [*table.columns, "paper", "here", "95 % interval", "verdict", "note"]
+    return [*table.columns, "paper", "here", "95 % interval", "spread over seeds", "p", "verdict", "note"]
 
 
 def table_cells(table: ReportTable | PlainTable) -> list[list[str]]:
@@ -136,12 +186,27 @@ def table_cells(table: ReportTable | PlainTable) -> list[list[str]]:
 def _row_cells(row: ReportRow) -> list[str]:
     digits, signed = _format_of(row)
     star = "*" if row.significant else ""
-    interval = ""
-    if row.low is not None and row.high is not None:
-        interval = f"[{_number(row.low, digits, signed)}, {_number(row.high, digits, signed)}]"
+    interval = _bounds(row.low, row.high, digits, signed)
+    spread = "" if row.spread is None else _bounds(*row.spread, digits, signed)
+    p = "" if row.p is None else pvalue_text(row.p).removeprefix("p ").removeprefix("= ")
     here = "" if row.here is None else _number(row.here, digits, signed) + star
     verdict = row.verdict.value if row.verdict is not None else ""
-    return [*row.labels, row.paper.text if row.paper else "", here, interval, verdict, row.note]
+    return [*row.labels, _printed(row), here, interval, spread, p, verdict, row.note]
+
+
+def _printed(row: ReportRow) -> str:
+    """The paper's value with what it prints beside it: bounds in brackets, then p."""
+    words = [row.paper.text] if row.paper is not None else []
+    bounds = [value.text for value in row.beside if value.place is None or value.place[2] in ("low", "high")]
+    words += [f"[{', '.join(bounds)}]"] if bounds else []
+    words += [f"p {value.text}" for value in row.beside if value.place is not None and value.place[2] == "p"]
+    return " ".join(words)
+
+
+def _bounds(low: float | None, high: float | None, digits: int, signed: bool) -> str:
+    if low is None or high is None:
+        return ""
+    return f"[{_number(low, digits, signed)}, {_number(high, digits, signed)}]"
 
 
 def _format_of(row: ReportRow) -> tuple[int, bool]:

@@ -24,7 +24,7 @@ TITLE = "Objective against utility, swap by swap"
 VERSION = 1
 COVERS = ("objective-alignment", "appendix-alignment")
 _BLOCK = 8192  # swaps whose masks are held at once
-LIMIT = 0.15
+LIMIT = 0.11  # the paper: |rho| <= 0.11 in its nine settings
 
 
 def units(settings: Settings) -> list[Unit]:
@@ -123,6 +123,7 @@ def _named(name: str, result: Any) -> dict[str, float]:
 
 
 _COLUMNS = (
+    ("test rows", "n", "n"),
     ("accepted swaps", "swaps", "accepted"),
     ("mean change of utility", "mean dU", "dU"),
     ("share of swaps that raise utility", "P(dU>0)", "up"),
@@ -145,8 +146,10 @@ def tables(results: Results) -> list[ReportTable | PlainTable]:
             row = (results.select(setting=setting.name, budget=budget, search="corrected") or [{}])[0]
             for shown, column, name in _COLUMNS:
                 paper = find_value("objective-alignment", (setting.paper, budget), column) if column else None
-                deterministic = name == "accepted" and setting.name not in GROUPS
+                deterministic = name == "n" or (name == "accepted" and setting.name not in GROUPS)
                 low, high = row.get(f"{name}_low"), row.get(f"{name}_high")
+                also = [find_value("objective-alignment", (setting.paper, budget), side) for side in ("low", "high")]
+                beside = tuple(value for value in also if value is not None) if name == "rho" else ()
                 note = "depends on the trained forests" if name == "accepted" and not deterministic else ""
                 if name == "accepted" and not deterministic and paper is not None:
                     rows.append(
@@ -163,7 +166,8 @@ def tables(results: Results) -> list[ReportTable | PlainTable]:
                         low,
                         high,
                         deterministic=deterministic,
-                        digits=None if paper is not None else 0 if name == "accepted" else 3,
+                        digits=None if paper is not None else 0 if name in ("accepted", "n") else 3,
+                        beside=beside,
                     )
                 )
     note = "Intervals: 10,000 bootstrap resamples of test rows with all their swaps."
@@ -190,6 +194,10 @@ def _ranges(results: Results) -> ReportTable:
     total = sum(row["accepted"] for row in found) if found else None
     paper = paper_value("appendix-alignment", "accepted swaps", "low")
     rows.append(ReportRow(("accepted swaps", "total"), total, paper, comparable=False, note=note, digits=0))
+    for side, pick in (("low", min), ("high", max)):
+        here = pick(row["accepted"] / row["n"] for row in found) if found else None
+        paper = paper_value("appendix-alignment", "swaps per instance", side)
+        rows.append(ReportRow(("swaps per instance", side), here, paper, comparable=len(found) == 9, note=note))
     return ReportTable("Ranges over the settings", "appendix-alignment", ("figure", "side"), rows)
 
 
@@ -221,24 +229,27 @@ def figures(results: Results) -> list[Figure]:
     for axes in (left, right):
         axes.set_xticks((5, 10, 15, 20))
     right.legend(*left.get_legend_handles_labels(), fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    caption = "Change of T against change of utility. 95 % intervals over test rows; dotted: 0.15, and one half."
+    caption = "Change of T against change of utility. 95 % intervals over test rows; dotted: 0.11, and one half."
     return [Figure("alignment", "Objective and utility, swap by swap", caption, figure)]
 
 
 def headline(results: Results) -> list[Headline]:
-    from synafa.study.experiments.local_search import NINE
+    """Weak alignment is claimed of every setting shown, whichever pairs the forests learned from."""
+    from synafa.study.experiments.local_search import SETTINGS
 
-    found = [row for row in _corrected(results) if row["setting"] in NINE]
+    found = _corrected(results)
     if not found:
         return []
-    most = max(abs(row["rho"]) for row in found)
-    other = [abs(row["rho"]) for row in _corrected(results) if row["setting"] == "mnist-amortised"]
-    also = f"; on MNIST-loop with forests that learn from all pairs {max(other):.3f}" if other else ""
+    titles = {setting.name: setting.title for setting in SETTINGS}
+    most = max(found, key=lambda row: abs(row["rho"]))
+    small = sum(abs(row["rho"]) < LIMIT for row in found)
+    raised = sum(row["dU"] > 0 for row in found)
     return [
         Headline(
-            f"Gains of the objective against gains of utility, swap by swap: largest |correlation| over {len(found)} "
-            f"settings is {most:.3f} (paper: 0.107){also}.",
-            held=most < LIMIT,
+            f"Gains of the objective against gains of utility, swap by swap: |correlation| below {LIMIT} in {small} of "
+            f"{len(found)} settings, largest {most['rho']:+.3f} ({titles[most['setting']]}, budget {most['budget']}; "
+            f"paper: +0.107 in its nine); swaps raise mean utility in {raised}.",
+            held=small == len(found),
             rank=3,
         )
     ]

@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from synafa.stats.multiplicity import pvalue_text
 from synafa.study import Figure, Headline, PlainTable, ReportRow, ReportTable, Settings, Unit
 from synafa.study.engine.results import Results
 from synafa.study.evidence.comparisons import difference_of
 from synafa.study.evidence.figures import line_with_interval, new_figure
 from synafa.study.evidence.paper import find_value
+from synafa.study.evidence.tables import starred
 from synafa.study.experiments.mnist import (
     ALL_PAIRS,
     BUDGETS,
@@ -196,7 +198,8 @@ def _accuracy_interval(results: Results, part: str, method: str, budget: int) ->
 
 
 def _against_exact(results: Results) -> PlainTable:
-    rows = []
+    rows: list[tuple[Any, ...]] = []
+    gaps = []
     for one in CONFIGURATIONS:
         for budget in BUDGETS:
             ours, exact = (
@@ -206,8 +209,10 @@ def _against_exact(results: Results) -> PlainTable:
             if ours is None or exact is None:
                 continue
             gap = difference_of([exact], [ours])
-            interval = f"[{gap.low:+.4f}, {gap.high:+.4f}]"
-            rows.append((one.title, budget, f"{gap.value:+.4f}" + ("*" if gap.significant else ""), interval, gap.p))
+            gaps.append(gap)
+            rows.append((one.title, budget, f"[{gap.low:+.4f}, {gap.high:+.4f}]", pvalue_text(gap.p)))
+    shown = starred([gap.value for gap in gaps], [gap.p for gap in gaps], digits=4)
+    rows = [(*row[:2], text, *row[2:]) for row, text in zip(rows, shown)]
     return PlainTable(
         "Exact minus amortised accuracy at D = 784",
         "d784-exact-gap",
@@ -248,11 +253,13 @@ def _control_rows(results: Results, k: int, budget: int, printed: bool) -> list[
     accuracy = results.value("accuracy", part="control", method=str(k), budget=budget)
     low, high = _accuracy_interval(results, "control", str(k), budget)
     rows = [ReportRow((name, str(budget), "accuracy"), accuracy, paper("accuracy"), low, high, digits=4)]
+    labels = (name, str(budget), "gap to exact")
+    beside = () if paper("p") is None else (paper("p"),)
     if ours is not None and exact is not None:
         gap = difference_of([exact], [ours])
-        rows.append(
-            ReportRow.tested((name, str(budget), "gap to exact"), gap.value, gap.low, gap.high, gap.p, paper("gap"))
-        )
+        rows.append(ReportRow.tested(labels, gap.value, gap.low, gap.high, gap.p, paper("gap"), beside=beside))
+    elif printed:
+        rows.append(ReportRow(labels, None, paper("gap"), beside=beside))
     if printed:
         seconds = results.value("fit_seconds", part="control", method=str(k), budget=budget)
         shown = paper("fit seconds")

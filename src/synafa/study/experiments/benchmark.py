@@ -15,6 +15,7 @@ from synafa.study.engine.results import Results
 from synafa.study.engine.settings import Settings
 from synafa.study.engine.unit import Unit
 from synafa.study.evidence.figures import COLOURS, new_figure
+from synafa.study.evidence.overview import overview_figure
 from synafa.study.evidence.paper import find_value, paper_value
 from synafa.study.evidence.tables import Figure, Headline, PlainTable, ReportRow, ReportTable
 from synafa.study.experiments.benchmark_measures import harness_table, measures_table, other_measures_table
@@ -102,9 +103,10 @@ def real_units(settings: Settings, methods: Iterable[str], dataset: str | None =
 
 
 def units(settings: Settings) -> list[Unit]:
-    chosen = []
+    images = ("mnist-loop",) if "mnist-loop" in settings.datasets else ()
+    listed = (*settings.tabular, *images)
+    chosen = [settings.unit(NAME, __name__, VERSION, {"part": "overview", "dataset": name}) for name in listed]
     for name in settings.tabular:
-        chosen.append(settings.unit(NAME, __name__, VERSION, {"part": "overview", "dataset": name}))
         chosen += real_units(settings, ("synafa", "synafa-uncorrected", *REFERENCES, *methods_of(name)), name)
     return chosen
 
@@ -141,7 +143,7 @@ def _row(results: Results, dataset: str, method: str, budget: float, label: str,
 
 
 _COLUMNS = ("dataset", "baseline", "budget")
-_NOTE = "Accuracy of SynAFA minus that of the baseline; paired bootstrap, * p < 0.05, unadjusted."
+_NOTE = "Accuracy of SynAFA minus that of the baseline; * adjusted p < 0.05."
 
 
 def _endpoints(results: Results) -> ReportTable:
@@ -260,7 +262,7 @@ def _bank(results: Results) -> ReportTable:
 
 def _overview(results: Results) -> ReportTable:
     rows = []
-    for name, title in TITLES.items():
+    for name, title in (TITLES | {"mnist-loop": "MNIST-loop"}).items():
         for column in ("D", "n", "majority"):
             here = results.value(column, part="overview", dataset=name)
             rows.append(
@@ -271,12 +273,13 @@ def _overview(results: Results) -> ReportTable:
 
 
 def figures(results: Results) -> list[Figure]:
-    """Differences from every shared baseline, one panel a dataset, one colour a budget."""
+    """The policy in one drawing; differences from every shared baseline, one panel a dataset, one colour a budget."""
+    made = [overview_figure()]
     present = [
         name for name in results.settings.tabular if compare(results, "synafa", "aaco", BUDGETS[name][0], dataset=name)
     ]
     if not present:
-        return []
+        return made
     figure, panels = new_figure(columns=len(present), width=2.7, height=3.4)
     for axes, name in zip(panels, present):
         for index, budget in enumerate(BUDGETS[name]):
@@ -295,7 +298,7 @@ def figures(results: Results) -> list[Figure]:
         axes.set(xlabel="accuracy difference", title=TITLES[name], ylim=(len(EIGHT) - 0.5, -0.5))
         legend_below(axes, columns=1)
     caption = "Accuracy of SynAFA minus that of each baseline, 95 % paired-bootstrap intervals."
-    return [Figure("benchmark", "SynAFA against eight baselines", caption, figure)]
+    return [*made, Figure("benchmark", "SynAFA against eight baselines", caption, figure)]
 
 
 def headline(results: Results) -> list[Headline]:

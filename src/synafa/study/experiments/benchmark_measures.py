@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from synafa.stats.multiplicity import adjusted_stars
 from synafa.study.engine.results import Results
 from synafa.study.evidence.paper import paper_value
 from synafa.study.evidence.tables import PlainTable, ReportRow, ReportTable
@@ -74,14 +75,17 @@ def measures_table(results: Results, listed: Listed, titles: Mapping[str, str], 
 def other_measures_table(
     results: Results, listed: Listed, titles: Mapping[str, str], names: Mapping[str, str]
 ) -> PlainTable:
-    """SynAFA minus each other policy by four measures, stars at p < 0.05."""
-    rows = []
+    """SynAFA minus each other policy by four measures; stars adjusted within a measure."""
+    labels, tested = [], []
     for dataset, budget in listed:
         for method in (*EIGHT, *_GENERATIVE, *REFERENCES):
             found = compare(results, "synafa", method, budget, dataset=dataset)
             if found is not None:
-                others = _others(results, method, budget, dataset)
-                rows.append((titles[dataset], budget, _title(method, names), _starred(found.value, found.p), *others))
+                labels.append((titles[dataset], budget, _title(method, names)))
+                tested.append(((found.value, found.p), *_others(results, method, budget, dataset)))
+    columns_of = list(zip(*tested)) if tested else []
+    shown = [_column(cells) for cells in columns_of]  # a measure is a family of tests of its own
+    rows = [(*label, *cells) for label, cells in zip(labels, zip(*shown))]
     note = (
         "Plain accuracy under a class-weighted classifier grows when a policy pushes it towards the majority class. "
         "Threshold-matched: both decision thresholds set on validation rows to the positive share of the validation "
@@ -91,7 +95,15 @@ def other_measures_table(
     return PlainTable("SynAFA minus the others by four measures", "benchmark-other-measures", columns, rows, note)
 
 
-def _others(results: Results, method: str, budget: float, dataset: str) -> tuple[str, str, str]:
+Cell = tuple[float, float] | None  # a difference and its p
+
+
+def _column(cells: Sequence[Cell]) -> list[str]:
+    stars = adjusted_stars([None if cell is None else cell[1] for cell in cells])
+    return ["" if cell is None else f"{cell[0]:+.3f}{star}" for cell, star in zip(cells, stars)]
+
+
+def _others(results: Results, method: str, budget: float, dataset: str) -> tuple[Cell, Cell, Cell]:
     from synafa.stats import paired_bootstrap_statistic
 
     first, second = (find(results, name, budget, dataset=dataset) for name in ("synafa", method))
@@ -101,18 +113,14 @@ def _others(results: Results, method: str, budget: float, dataset: str) -> tuple
     balanced = paired_bootstrap_statistic(
         first.arrays[f"predicted_{budget:g}"], second.arrays[f"predicted_{budget:g}"], y, "balanced_accuracy"
     )
-    area = ""
+    area = None
     if len(set(y.tolist())) == 2:
         a, b = (one.arrays[f"positive_{budget:g}"] for one in (first, second))
         found = paired_bootstrap_statistic(a, b, y, "auroc", n_resamples=_RESAMPLES)
-        area = _starred(found.difference, found.pvalue)
+        area = (found.difference, found.pvalue)
     matched = threshold_matched(results, "synafa", method, budget, dataset=dataset)
-    last = "" if matched is None else _starred(matched.difference, matched.pvalue)
-    return _starred(balanced.difference, balanced.pvalue), area, last
-
-
-def _starred(value: float, p: float) -> str:
-    return f"{value:+.3f}{'*' if p < 0.05 else ''}"
+    last = None if matched is None else (matched.difference, matched.pvalue)
+    return (balanced.difference, balanced.pvalue), area, last
 
 
 def _title(method: str, names: Mapping[str, str]) -> str:

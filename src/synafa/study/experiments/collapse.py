@@ -219,7 +219,36 @@ def _collapse_table(results: Results) -> ReportTable:
         rows.append(ReportRow((name.replace(" /", ","),), here, paper(name), deterministic=True))
     aaco = results.value("sets", part="realigned", dataset="miniboone", method="aaco", budget=10)
     rows.append(ReportRow(("AACO's distinct sets, MiniBooNE, 10",), aaco, paper("AACO distinct sets / MiniBooNE / 10")))
-    return ReportTable("Acquisition collapse", "appendix-collapse", ("figure",), rows)
+    return ReportTable(
+        "Acquisition collapse", "appendix-collapse", ("figure",), [*rows, *_realigned_rows(results, paper)]
+    )
+
+
+def _realigned_rows(results: Results, paper: Any) -> list[ReportRow]:
+    """The text's numbers about the realigned classifier on MiniBooNE."""
+    found = results.select(part="realigned", dataset="miniboone")
+    gaps = realigned_gaps(results, "miniboone")
+    closed = [value for *_, before, after in gaps if (value := _closed(before, after)) is not None]
+    whole = results.settings.profile == "paper"
+    rows = [
+        ReportRow(
+            ("masks in the bank",),
+            found[0]["bank"] if found else None,
+            paper("mask bank rows"),
+            deterministic=True,
+            comparable=whole or not found,
+            note="" if whole else "this profile takes fewer training rows",
+        ),
+        ReportRow(("gap closed, mean percent",), float(np.mean(closed)) if closed else None, paper("closed percent")),
+    ]
+    for budget in BUDGETS["miniboone"]:
+        own = [row for row in found if row["method"] == "synafa" and row["budget"] == budget]
+        here = 100 * (own[0]["aligned"] - own[0]["original"]) if own else None
+        name = f"SynAFA gain points / MiniBooNE / {budget}"
+        rows.append(ReportRow((f"SynAFA's gain in points, MiniBooNE, {budget}",), here, paper(name)))
+    lost = sum(after.outcome == "loss" for *_, after in gaps) if gaps else None
+    rows.append(ReportRow(("significant losses after realignment",), lost, paper("losses after realignment")))
+    return rows
 
 
 def _branching_rows(results: Results, dataset: str, paper: Any) -> list[ReportRow]:
@@ -357,6 +386,12 @@ def _realigned_tables(results: Results) -> list[ReportTable | PlainTable]:
                 else:
                     d = pair[which]
                     rows.append(ReportRow.tested(labels, d.value, d.low, d.high, d.p, paper))
+            here = None if pair is None else _closed(*pair)
+            paper = paper_value(label, (_SHOWN[name], budget), "closed percent")
+            rows.append(ReportRow((_SHOWN[name], str(budget), "closed, percent"), here, paper))
+    shares = [value for pair in gaps.values() if (value := _closed(*pair)) is not None]
+    here = float(np.mean(shares)) if shares else None
+    rows.append(ReportRow(("mean", "", "closed, percent"), here, paper_value(label, "Mean", "closed percent")))
     plain = []
     for dataset in REALIGNED:
         for name, budget, before, after in realigned_gaps(results, dataset):

@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from synafa.stats.multiplicity import pvalue_text
 from synafa.study import Figure, Headline, PlainTable, ReportRow, ReportTable, Settings, Unit
 from synafa.study.engine.results import Results
 from synafa.study.evidence.comparisons import difference_of
 from synafa.study.evidence.figures import line_with_interval, new_figure
 from synafa.study.evidence.paper import PaperValue, paper_value
+from synafa.study.evidence.tables import starred
 from synafa.study.experiments.mnist import acquired, probabilities, with_tables
 from synafa.study.experiments.shared import classifier_unit, fit_synafa, unit_classifier, unit_dataset
 
@@ -226,11 +228,13 @@ def _all_shares(results: Results) -> PlainTable:
 
 
 def _combinations(results: Results) -> PlainTable:
+    found = _compared(results)
+    shown = starred([effect.value for *_, effect, _ in found], [effect.p for *_, effect, _ in found], digits=4)
     rows = []
-    for dataset, budget, preset, effect, row in _compared(results):
+    for (dataset, budget, preset, effect, row), text in zip(found, shown):
         gamma, beta = PRESETS[preset]
-        shown = f"{effect.value:+.4f}" + ("*" if effect.significant else "")
-        rows.append((TITLES[dataset], budget, f"({gamma}, {beta})", row["rows_changed"], shown, effect.p))
+        p = pvalue_text(effect.p)
+        rows.append((TITLES[dataset], budget, f"({gamma}, {beta})", row["rows_changed"], text, p))
     return PlainTable(
         "Reweighting at lambda = 0.01",
         "gating-combinations",
@@ -267,16 +271,30 @@ def figures(results: Results) -> list[Figure]:
 
 
 def headline(results: Results) -> list[Headline]:
+    """The gate: silent from 0.03 on, as often used as printed, and without effect wherever it is silent."""
     counts = _counts(results)
     off = [share(results, "physionet", weight) for weight in (0.03, 0.1)]
     if not counts["combinations"] or any(value is None for value in off):
         return []
+    printed = [row for row in _shares(results).rows if row.here is not None]
+    equal = sum(row.verdict == "exact" for row in printed)
+    silent, moved = changed_while_silent(results)
     return [
         Headline(
-            f"Reweighting the PID atoms changes accuracy significantly in {counts['significant']} of "
-            f"{counts['combinations']} cases and no decision at all in {counts['identical']}; PhysioNet's pair branch "
-            f"is {'silent' if not any(off) else 'not silent'} from lambda = 0.03 on.",
-            held=not any(off),
+            f"The cost weight as a gate: PhysioNet's pair branch is {'silent' if not any(off) else 'not silent'} from "
+            f"lambda = 0.03 on; {equal} of {len(printed)} shares equal the paper's; where the branch is silent, "
+            f"reweighting the atoms still changes decisions in {moved} of {silent} cases (paper: never); at 0.01 it "
+            f"changes accuracy significantly in {counts['significant']} of {counts['combinations']} cases and no "
+            f"decision at all in {counts['identical']}.",
+            held=not any(off) and equal == len(printed) and moved == 0,
             rank=7,
         )
     ]
+
+
+def changed_while_silent(results: Results) -> tuple[int, int]:
+    """Cases (table, budget, lambda, preset) where V's pair branch decides nothing, and those with other decisions."""
+    rows = [row for row in results.rows if row.get("preset") is not None]
+    off = {(r["dataset"], r["budget"], r["lambda"]) for r in rows if r["preset"] == "V" and r["pair_steps"] == 0}
+    cases = [r for r in rows if r["preset"] != "V" and (r["dataset"], r["budget"], r["lambda"]) in off]
+    return len(cases), sum(r["rows_changed"] > 0 for r in cases)

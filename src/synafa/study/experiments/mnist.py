@@ -189,12 +189,12 @@ def _compute(
 
 
 _KIND = "set of amortised tables"
-_FIELDS = ("single", "pair", "cond", "specific", "class_counts")
+_FIELDS = ("single", "pair", "cond", "class_counts")
 
 
 def _load(path: Any) -> Amortised:
     arrays, _ = read_file(path, _KIND)
-    tables = InformationTables(**{name: arrays[name] for name in _FIELDS})
+    tables = InformationTables(**{name: arrays[name] for name in _FIELDS}, specific=None)
     return Amortised(tables, float(arrays["seconds"][0]), float(arrays["seconds"][1]))
 
 

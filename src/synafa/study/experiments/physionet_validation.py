@@ -22,6 +22,7 @@ COVERS = ("appendix-physionet-scan",)
 
 PAIRS = (("GCS", "PaO2"), ("BUN", "Creatinine"), ("PaO2", "FiO2"))
 SEEDS = 20
+_HALVES = ("discovery pairs", "replicated pairs", "replicated percent")
 _ATOMS = ("single_a", "single_b", "joint", "redundant", "unique_a", "unique_b", "synergy")
 _KEPT = ("a", "b", "n", *_ATOMS, "z", "p_synergy", "p_redundancy", "significant_synergy", "significant_redundancy")
 
@@ -106,7 +107,11 @@ def tables(results: Results) -> list[ReportTable | PlainTable]:
     pairs = results.select(part="pairs")
     redundant = [row for row in pairs if row["a"] == "BUN"]
     found = float(redundant[0]["significant_redundancy"]) if redundant else None
-    rows.append(ReportRow(("BUN/creatinine redundant",), found, printed("BUN/creatinine redundant"), digits=0))
+    rows.append(
+        ReportRow(
+            ("BUN/creatinine redundant",), found, printed("BUN/creatinine redundant"), digits=0, deterministic=True
+        )
+    )
     plain = [[f"{row['a']} / {row['b']}", row["n"], *(row[name] for name in _ATOMS), row["z"]] for row in pairs]
     strongest = sorted(
         results.select(part="scan", method="exact", significant_synergy=True), key=lambda row: -row["synergy"]
@@ -143,23 +148,22 @@ def _halves_rows(halves: list[dict[str, Any]], printed: Any) -> list[ReportRow]:
     """Discovery and confirmation: the middle of our seeds, and their range as the interval."""
     if not halves:
         return [
-            ReportRow((name,), None, printed(name))
-            for name in ("discovery pairs", "replicated pairs", "replicated percent")
+            ReportRow((name,), None, printed(name)) for name in (*_HALVES, "patients per half", "GCS/PaO2 replicates")
         ]
     found = np.array([row["found_synergy"] for row in halves], dtype=float)
     again = np.array([row["replicated_synergy"] for row in halves], dtype=float)
     share = 100 * again / np.maximum(found, 1)
     note = f"median and central 95 % of {len(halves)} random splits; the paper's split is not known"
     rows = []
-    for name, values in (("discovery pairs", found), ("replicated pairs", again), ("replicated percent", share)):
+    for name, values in zip(_HALVES, (found, again, share)):
         low, middle, high = np.quantile(values, (0.025, 0.5, 0.975))
         rows.append(ReportRow((name,), float(middle), printed(name), float(low), float(high), note=note))
     sizes = halves[0]["n_discovery"]
     rows.append(ReportRow(("patients per half",), sizes, printed("patients per half"), deterministic=True))
-    replicates = float(np.mean([row["gcs_pao2"] for row in halves]))
-    rows.append(
-        ReportRow(("GCS/PaO2 replicates (share of splits)",), replicates, printed("GCS/PaO2 replicates"), digits=2)
-    )
+    told = [float(row["gcs_pao2"]) for row in halves]
+    value, spread = float(np.mean(told)), (min(told), max(told))
+    label = ("GCS/PaO2 replicates (share of splits)",)
+    rows.append(ReportRow(label, value, printed("GCS/PaO2 replicates"), digits=2, spread=spread))
     return rows
 
 

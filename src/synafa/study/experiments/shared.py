@@ -219,7 +219,7 @@ class Runner:
         """What the policy acquires on dataset rows, by budget."""
         if self.unit["method"] == "all-features":
             everything = np.ones((len(rows), self.dataset.n_features), dtype=bool)
-            cost = np.full(len(rows), float(self.dataset.costs.sum()))
+            cost = np.full(len(rows), self.dataset.full_cost)
             return dict.fromkeys(self.budgets, Acquired(everything, cost, np.zeros(len(rows), dtype=bool), {}))
         if self.unit["method"] in OWN:
             return {budget: self._own(rows, budget) for budget in self.budgets}

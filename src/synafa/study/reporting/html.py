@@ -11,6 +11,7 @@ from synafa.study.evidence.tables import (
     Headline,
     PlainTable,
     ReportTable,
+    counts_of,
     shown_columns,
     table_cells,
     table_header,
@@ -20,12 +21,16 @@ from synafa.study.reporting.markdown import verdict_words
 from synafa.study.reporting.report import Report, Section, environment
 
 _LONG = 40  # a table with more rows starts folded
+_NUMBERS = 5  # paper, here, interval, spread, p
 
 _MARKS = {
     Verdict.EXACT: ("exact", "="),
     Verdict.WITHIN: ("within", "&#10003;"),
     Verdict.SAME: ("same", "&#10003;"),
+    Verdict.NEITHER: ("same", "&#10003;"),
     Verdict.DIFFERS: ("differs", "&#10007;"),
+    Verdict.OPPOSITE: ("differs", "&#10007;"),
+    Verdict.NO_YARDSTICK: ("none", "&ndash;"),
     Verdict.NOT_RUN: ("none", "&ndash;"),
     Verdict.NOT_COMPARABLE: ("none", "&ndash;"),
 }
@@ -80,7 +85,7 @@ def _first_page(report: Report) -> str:
         f'<p class="about">Profile <b>{escape(report.profile)}</b>, seed {report.settings.seed}. '
         "Every number on this page was computed under this profile.</p>"
         f'<div class="card"><b>What held and what did not</b><ol class="first">{lines}</ol></div>'
-        f'<p class="rule"><b>Verdicts.</b> {escape(RULE)} A star marks p &lt; 0.05, as in the paper.</p>'
+        f'<p class="rule"><b>Verdicts.</b> {escape(RULE)} A star marks an adjusted p &lt; 0.05.</p>'
         f'<div class="scroll"><table><thead>{_head(header, 1)}</thead><tbody>{rows}'
         f"<tr><td><b>all</b></td><td></td>{total}</tr></tbody></table></div>"
     )
@@ -142,7 +147,7 @@ def _table(table: ReportTable | PlainTable, section: Section, report: Report) ->
         )
         grid = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     else:
-        counts = {verdict: sum(row.verdict is verdict for row in table.rows) for verdict in Verdict}
+        counts = counts_of(table.rows)
         about = (
             f"Beside the paper's {escape(table.label)}, profile {escape(report.profile)}: "
             f"{escape(verdict_words(counts) or 'the paper prints no value')}."
@@ -168,13 +173,13 @@ def _judged_rows(table: ReportTable) -> str:
 
 
 def _cell(index: int, text: str, words: int, verdict: Verdict | None) -> str:
-    """One cell of a compared row: labels, then paper, here and interval, then verdict, then note."""
+    """One cell of a compared row: labels, then five columns of numbers, then verdict, then note."""
     place = index - words
     if place < 0:
         return f"<td>{escape(text)}</td>"
-    if place < 3:
+    if place < _NUMBERS:
         return f'<td class="number">{escape(text)}</td>'
-    if place == 3 and verdict is not None:
+    if place == _NUMBERS and verdict is not None:
         kind, mark = _MARKS[verdict]
         return f'<td><span class="verdict {kind}">{mark} {escape(text)}</span></td>'
     return f'<td class="note">{escape(text)}</td>'

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from synafa.study.evidence.tables import Headline, PlainTable, ReportTable, shown_columns, table_cells, table_header
+from synafa.study.evidence.tables import (
+    Headline,
+    PlainTable,
+    ReportTable,
+    counts_of,
+    shown_columns,
+    table_cells,
+    table_header,
+)
 from synafa.study.evidence.verdict import RULE, Verdict
 from synafa.study.reporting.report import Report, Section, environment
 
@@ -82,7 +90,7 @@ def _progress(section: Section) -> str:
 def _about(table: ReportTable | PlainTable, report: Report) -> str:
     if isinstance(table, PlainTable):
         return f"Ours only (`{table.label}`), profile {report.profile}."
-    counts = {verdict: sum(row.verdict is verdict for row in table.rows) for verdict in Verdict}
+    counts = counts_of(table.rows)
     return f"Beside the paper's `{table.label}`, profile {report.profile}: {verdict_words(counts) or 'no paper value'}."
 
 

@@ -21,7 +21,16 @@ from synafa.study.engine.settings import Settings
 from synafa.study.engine.store import Store
 from synafa.study.evidence.figures import png_bytes, svg_bytes
 from synafa.study.evidence.paper import paper_labels
-from synafa.study.evidence.tables import Figure, Headline, PlainTable, ReportTable, table_cells, table_header
+from synafa.study.evidence.tables import (
+    Figure,
+    Headline,
+    PlainTable,
+    ReportRow,
+    ReportTable,
+    counts_of,
+    table_cells,
+    table_header,
+)
 from synafa.study.evidence.verdict import Verdict
 from synafa.study.experiments.contract import Experiment
 
@@ -44,8 +53,13 @@ class Section:
 
     @cached_property
     def verdicts(self) -> Counter[Verdict]:
-        rows = (row for table in self.tables if isinstance(table, ReportTable) for row in table.rows)
-        return Counter(verdict for row in rows if (verdict := row.verdict) is not None)
+        """Counts over the section, each of the paper's numbers once."""
+        return counts_of(self.rows)
+
+    @property
+    def rows(self) -> list[ReportRow]:
+        """All rows that stand beside the paper's."""
+        return [row for table in self.tables if isinstance(table, ReportTable) for row in table.rows]
 
     @property
     def seconds(self) -> float:
@@ -66,7 +80,8 @@ class Report:
 
     @cached_property
     def verdicts(self) -> Counter[Verdict]:
-        return sum((section.verdicts for section in self.sections), Counter())
+        """Counts over the report, each of the paper's numbers once (so that sections add up to more)."""
+        return counts_of(row for section in self.sections for row in section.rows)
 
     @property
     def uncovered(self) -> list[str]:
@@ -85,23 +100,28 @@ class Report:
         return f"{judged} of the paper's numbers were compared (profile {self.profile}): {_listed(said)}."
 
     @property
+    def unjudged(self) -> str:
+        """What could not be compared, in one sentence, or nothing."""
+        silent = (Verdict.NO_YARDSTICK, Verdict.NOT_COMPARABLE, Verdict.NOT_RUN)
+        said = [f"{self.verdicts[v]} {v.value}" for v in silent if self.verdicts[v]]
+        unfinished = [section.name for section in self.sections if not section.results.complete]
+        where = f" (unfinished: {', '.join(unfinished)})" if unfinished else ""
+        return f" Not compared: {_listed(said) if said else 'none'}{where}." if said or where else ""
+
+    @property
     def first_page(self) -> list[Headline]:
         """At most ten lines: the counts and what is missing, then the experiments' own sentences by rank."""
-        counts = self.summary
-        missing = self.verdicts[Verdict.NOT_RUN]
-        unfinished = [section.name for section in self.sections if not section.results.complete]
-        if missing or unfinished:
-            where = f" (unfinished: {', '.join(unfinished)})" if unfinished else ""
-            counts += f" Not run here: {missing}{where}."
         said = sorted((line for section in self.sections for line in section.headlines), key=lambda line: line.rank)
-        return [Headline(counts), *said][:_LINES]
+        return [Headline(self.summary + self.unjudged), *said][:_LINES]
 
 
 _PHRASES = {
     Verdict.EXACT: "exact",
-    Verdict.WITHIN: "within our interval",
-    Verdict.SAME: "with the same sign and significance",
+    Verdict.WITHIN: "within our spread",
+    Verdict.SAME: "with the same sign, both significant",
+    Verdict.NEITHER: "significant in neither",
     Verdict.DIFFERS: "differ",
+    Verdict.OPPOSITE: "with the opposite sign",
 }
 
 
