@@ -40,7 +40,7 @@ class Growth:
     refined: int = 3
     propose_errors: float = 1.5
     verify_errors: float = 0.0
-    luck: float = 1.3
+    luck: float = 1.0
     keep_errors: float = 1.5
     first: int = 2
     fill_rows: int = 800
