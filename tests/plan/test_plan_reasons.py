@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import cache
 
 import numpy as np
 import pytest
-from synafa.graph.build import DecisionGraph
 
+from synafa.graph.shape import DecisionGraph
 from synafa.plan.plan_tree import PlanTree
 from synafa.plan.stops import one_in
 from tests.plan.stand_ins import bayes, context, noise
@@ -24,7 +25,7 @@ def rows_of(policy: PlanTree, node: int) -> np.ndarray:
     tree, values = policy.tree_, policy.judged_values_
     rows = np.arange(len(values))
     path = tree.path_to(node)
-    for here, after in zip(path[:-1], path[1:]):
+    for here, after in itertools.pairwise(path):
         column = values[rows, tree.feature[here]]
         left = np.where(np.isnan(column), tree.missing_left[here], column <= tree.threshold[here])
         rows = rows[left] if after == tree.left[here] else rows[~left]
@@ -134,7 +135,7 @@ def test_the_graph_shows_the_tree() -> None:
 
 
 def test_the_budget_curve_falls_and_ends_where_the_tree_ends() -> None:
-    policy, X = fitted()
+    policy, _X = fitted()
     curve = policy.budget_curve_
     assert [point.budget for point in curve] == [0, 1, 2, 3, 4]
     assert all(point.spent <= point.budget + 1e-9 for point in curve)

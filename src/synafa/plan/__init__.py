@@ -1,1 +1,1 @@
-"""The plan tree: complete plans of measurements, judged on rows they were not learnt from, in a tree where that pays."""
+"""The plan tree: complete plans of measurements, judged on rows they were not learnt from, in a tree if that pays."""

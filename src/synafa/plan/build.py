@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -34,7 +34,7 @@ class Settings:
     budget: float
     margin: float
     spend_all: bool = False
-    growth: Growth = Growth()
+    growth: Growth = field(default_factory=Growth)
     adaptive: bool = True
 
 

@@ -14,7 +14,7 @@ POINTS = 12
 
 @dataclass(frozen=True)
 class BudgetPoint:
-    """A budget, what was spent on average, the mean loss and log loss (natural, in bits), and the AUROC (two classes)."""
+    """A budget, what was spent and measured on average, mean loss, natural log loss in bits, AUROC of two classes."""
 
     budget: float
     spent: float

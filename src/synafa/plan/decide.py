@@ -74,7 +74,7 @@ class Rule:
 
     def can_ask(self, mask: np.ndarray, remaining: float, blocked: np.ndarray | None = None) -> np.ndarray:
         """bool (D,): hidden, to be had, affordable, and not to be computed from what is known."""
-        asked = np.flatnonzero(mask & ~self.known)
+        asked = np.flatnonzero(mask & ~self.known).tolist()
         can = ~mask & ~self.unavailable & (self.prices.all_now(asked) <= remaining + TOLERANCE)
         if blocked is not None:
             can &= ~blocked

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,63 +11,95 @@ import numpy as np
 from synafa.graph.shape import DecisionGraph, Edge, Node
 from synafa.plan.tree import Tree
 
+PLAN_ENDS = "plan ends"
 
-def tree_graph(
-    tree: Tree,
-    names: tuple[str, ...],
-    classes: tuple[Any, ...],
-    side_words: Callable[[int, float, bool], str],
-    max_depth: int,
-) -> DecisionGraph:
-    """Questions branch, plans follow each other; counts are of the rows the tree was judged on."""
-    nodes: list[Node] = []
-    edges: list[Edge] = []
-    cut: list[str] = []
 
-    def add(number: int, depth: int, feature: str | None, reason: str, remaining: float) -> int:
-        shares = tree.class_counts[number] / max(tree.count[number], 1)
-        count = int(tree.count[number])
-        node = Node(
-            len(nodes), depth, feature, reason, count, count / max(int(tree.count[0]), 1), tuple(shares.tolist()),
-            remaining,
-        )  # fmt: skip
-        nodes.append(node)
-        return node.id
+Words = Callable[[int, float, bool], tuple[str, str]]
+_Arrival = tuple[int, str, str] | None  # where an edge comes from, and its two labels
 
-    def link(arrival: tuple[int, str] | None, target: int, number: int) -> None:
-        if arrival is not None:
-            edges.append(Edge(arrival[0], target, arrival[1], int(tree.count[number])))
 
-    def visit(number: int, depth: int, arrival: tuple[int, str] | None, fresh: bool = True) -> None:
-        if depth >= max_depth:
-            cut.append(f"Only the first {max_depth} measurements are shown.")
+class _Builder:
+    """Nodes and edges in the making."""
+
+    def __init__(self, tree: Tree, names: tuple[str, ...], words: Words, max_depth: int, min_share: float) -> None:
+        self.tree, self.names, self.words = tree, names, words
+        self.max_depth, self.min_share = max_depth, min_share
+        self.nodes: list[Node] = []
+        self.edges: list[Edge] = []
+        self.deep = self.rare = 0
+
+    def visit(self, number: int, depth: int, arrival: _Arrival) -> None:
+        """A node of the tree and all below it."""
+        tree, count = self.tree, int(self.tree.count[number])
+        if count < self.min_share * tree.count[0]:
+            self.rare += count
             return
-        f = int(tree.feature[number])
-        if f < 0:
-            plan_of(number, depth, arrival)
+        if tree.feature[number] < 0:
+            self._plan(number, depth, arrival)
             return
-        known = arrival is not None and not fresh
-        words = "its answer decides what comes next" if not known else "the same value is looked at again"
-        at = add(number, depth, names[int(tree.ask[number])], words, float(tree.left_over[number]))
-        link(arrival, at, number)
+        if depth >= self.max_depth:
+            self.deep += count
+            return
+        feature, threshold = int(tree.feature[number]), float(tree.threshold[number])
+        name = self.names[int(tree.ask[number])]
+        reason = f"what comes next depends on whether {self.names[feature]} is above {threshold:.4g}"
+        at = self._add(number, depth, name, reason, float(tree.left_over[number]), "question", None)
+        self._link(arrival, at, number)
         for child, below in ((int(tree.left[number]), True), (int(tree.right[number]), False)):
-            visit(child, depth + 1, (at, side_words(f, float(tree.threshold[number]), below)))
+            self.visit(child, depth + 1, (at, *self.words(feature, threshold, below)))
 
-    def plan_of(number: int, depth: int, arrival: tuple[int, str] | None) -> None:
-        remaining = float(tree.left_over[number])
+    def _plan(self, number: int, depth: int, arrival: _Arrival) -> None:
+        tree, remaining = self.tree, float(self.tree.left_over[number])
         for i in range(int(tree.start[number]), int(tree.planned[number])):
-            if depth >= max_depth:
-                cut.append(f"Only the first {max_depth} measurements are shown.")
+            if depth >= self.max_depth:
+                self.deep += int(tree.count[number])
                 return
             before = tree.loss_before[number] if i == tree.start[number] else tree.loss_after[i - 1]
-            words = f"lowers the expected loss from {before:.2f} to {tree.loss_after[i]:.2f}"
-            at = add(number, depth, names[int(tree.items[i])], words, remaining)
-            link(arrival, at, number)
-            arrival, depth = (at, f"any {names[int(tree.items[i])]}"), depth + 1
+            name = self.names[int(tree.items[i])]
+            reason = f"it takes the expected loss from {before:.2f} to {tree.loss_after[i]:.2f}"
+            at = self._add(number, depth, name, reason, remaining, "plan", None)
+            self._link(arrival, at, number)
+            arrival, depth = (at, f"{name}: any result", "any result"), depth + 1
             remaining -= float(tree.price[i])
-        sure = f"{np.max(tree.class_counts[number]) / max(tree.count[number], 1):.0%} are of one class"
-        at = add(number, depth, None, f"the plan ends; {sure}", remaining)
-        link(arrival, at, number)
+        reason = f"the plan ends; the most probable class has {tree.sure[number]:.0%} on average"
+        at = self._add(number, depth, None, reason, remaining, None, PLAN_ENDS)
+        self._link(arrival, at, number)
 
-    visit(0, 0, None)
-    return DecisionGraph(tuple(nodes), tuple(edges), classes, names, tuple(dict.fromkeys(cut)))
+    def _add(
+        self, number: int, depth: int, feature: str | None, reason: str, remaining: float, why: str | None,
+        stop: str | None,
+    ) -> int:  # fmt: skip
+        count = int(self.tree.count[number])
+        shares = self.tree.class_counts[number] / max(count, 1)
+        share = count / max(int(self.tree.count[0]), 1)
+        at = len(self.nodes)
+        self.nodes.append(Node(at, depth, feature, reason, count, share, tuple(shares.tolist()), remaining, why, stop))
+        return at
+
+    def _link(self, arrival: _Arrival, target: int, number: int) -> None:
+        if arrival is not None:
+            self.edges.append(Edge(arrival[0], target, arrival[1], int(self.tree.count[number]), arrival[2]))
+
+
+def tree_graph(
+    tree: Tree, names: tuple[str, ...], classes: tuple[Any, ...], words: Words, max_depth: int, min_share: float
+) -> DecisionGraph:
+    """Questions branch, plans follow each other; counts are of the rows the tree was judged on.
+
+    words : feature, threshold and side to the two labels of an edge
+    """
+    builder = _Builder(tree, names, words, max_depth, min_share)
+    builder.visit(0, 0, None)
+    n, cut = max(int(tree.count[0]), 1), []
+    if builder.deep:
+        deep = f"{builder.deep / n:.1%}"
+        cut.append(f"Only the first {max_depth} measurements are shown; {deep} of the cases go on after them.")
+    if builder.rare:
+        cut.append(
+            f"Branches with fewer than {min_share:.1%} of the cases are left out; {builder.rare / n:.1%} come to one."
+        )
+    order = np.argsort([node.depth for node in builder.nodes], kind="stable")
+    place = {int(old): new for new, old in enumerate(order)}
+    nodes = tuple(replace(builder.nodes[old], id=new) for new, old in enumerate(order))
+    edges = tuple(replace(e, source=place[e.source], target=place[e.target]) for e in builder.edges)
+    return DecisionGraph(nodes, edges, classes, names, tuple(cut))

@@ -28,9 +28,9 @@ class Growth:
     proposals : splits whose plans are judged exactly; `refined` of them get plans of their own for each side
     propose_errors : standard errors by which a split has to gain on the rows that propose it
     verify_errors : ... on the rows that confirm it
-    keep_errors, luck : a subtree of s splits has to beat its own fixed plan on those rows by
-        `keep_errors + luck * sqrt(s)` standard errors; each of its splits was let in because it gained there, which
-        alone makes about 0.8 standard errors of a split that is worth nothing
+    luck : standard errors that every split has to leave behind on those rows, itself or by what grows below it; to
+        be let in it had to gain there, which alone makes about 0.8 of a split that is worth nothing
+    keep_errors : standard errors by which the whole tree has to beat the fixed panel there
     first : how many first questions are grown to the end
     """
 
@@ -40,8 +40,8 @@ class Growth:
     refined: int = 3
     propose_errors: float = 1.5
     verify_errors: float = 0.0
-    keep_errors: float = 0.5
-    luck: float = 0.8
+    luck: float = 1.0
+    keep_errors: float = 1.5
     first: int = 2
     fill_rows: int = 800
 
@@ -143,6 +143,11 @@ class Grower:
         price = self.task.prices.cost((*node.asked, *node.plan))
         return self.task.judge.utility((*node.asked, *node.plan), rows).astype(np.float64) - self.task.margin * price
 
+    def split_gain(self, node: Node) -> np.ndarray:
+        """What each confirming row gains by the node's split alone, its children keeping to their plans."""
+        assert node.split is not None
+        return self._difference(node, node.split, "checked")
+
     def _difference(self, node: Node, split: Split, which: str) -> np.ndarray:
         """What each row gains by the split with its two plans over the node's plan."""
         children = self.children(node, split)
@@ -197,18 +202,27 @@ def replace_plan(node: Node, plan: Plan) -> Node:
     return Node(node.asked, node.left, plan, node.chosen, node.checked)
 
 
-def prune(grower: Grower, node: Node) -> Node:
-    """The tree without subtrees whose gain over their own plan on the confirming rows is within its error."""
+def prune(grower: Grower, root: Node) -> Node:
+    """The tree without splits that are not worth their luck; no tree when all of it is within its error."""
+    kept, _ = _worthy(grower, root)
+    if kept.split is None:
+        return kept
+    return kept if kept.gain >= grower.growth.keep_errors * kept.error else replace(kept, split=None, children=())
+
+
+def _worthy(grower: Grower, node: Node) -> tuple[Node, float]:
+    """The best pruning of a subtree, and what it gains on the confirming rows after luck is taken off every split."""
     if node.split is None:
-        return node
-    kept = replace(node, children=tuple(prune(grower, child) for child in node.children))
+        return node, 0.0
+    below = [_worthy(grower, child) for child in node.children]
+    kept = replace(node, children=tuple(child for child, _ in below))
+    own = grower.split_gain(kept)
+    value = float(own.sum()) - grower.growth.luck * float(np.sqrt((own**2).sum())) + sum(worth for _, worth in below)
+    if value <= 0:
+        return replace(node, split=None, children=()), 0.0
     gain = grower.net(kept, "checked") - grower.flat(kept, kept.checked)
-    total, error = float(gain.sum()), float(np.sqrt((gain**2).sum()))
-    needed = grower.growth.keep_errors + grower.growth.luck * np.sqrt(len(leaves(kept)) - 1)
-    if total < needed * error or total <= 0:
-        return replace(node, split=None, children=())
     n = max(len(gain), 1)
-    return replace(kept, gain=total / n, error=error / n)
+    return replace(kept, gain=float(gain.sum()) / n, error=float(np.sqrt((gain**2).sum())) / n), value
 
 
 def leaves(node: Node) -> list[Node]:

@@ -11,11 +11,11 @@ import numpy as np
 from synafa.errors import SynafaError
 from synafa.plan.build import deal_rows, line_between
 from synafa.plan.scorers import Parts
-from synafa.table.encoder import TableEncoder
+from synafa.table.encoder import Column, TableEncoder
 from synafa.table.names import close_names
 
-CROSS_FIT_ROWS = 12_000  # up to so many rows every row is judged by a predictor that did not see it
-FIVE_FOLD_ROWS = 3_000
+CROSS_FIT_ROWS = 20_000  # up to so many rows every row is judged by a predictor that did not see it
+FIVE_FOLD_ROWS = 5_000
 JUDGED_ROWS = 10_000  # of more rows, this many (at most 30 %) are held out and judged
 CHECKED_SHARE = 0.4  # of the judged rows confirm splits
 Progress = Callable[[float, str], None]
@@ -77,7 +77,7 @@ def judged_rows(
         return Judged(everyone, ((predictor, everyone),), *deal_rows(y, groups, CHECKED_SHARE, seed))
     fit = predictor_factory(predictor)
     if n <= CROSS_FIT_ROWS:
-        folds = min(5 if n <= FIVE_FOLD_ROWS else 2, n)
+        folds = min(5 if n <= FIVE_FOLD_ROWS else 3, n)
         parts = _cross_fitted(values, y, n_classes, categories, groups, fit, folds, seed, progress)
         return Judged(np.arange(n), parts, *deal_rows(y, groups, CHECKED_SHARE, seed))
     share = min(0.3, JUDGED_ROWS / n)
@@ -88,6 +88,24 @@ def judged_rows(
     return Judged(held, ((fitted, np.arange(len(held))),), *deal_rows(y[held], inner, CHECKED_SHARE, seed))
 
 
+def given_rows(predictor: Any, n_train: int, n_validation: int, seed: int) -> Judged:
+    """Training rows, which the predictor saw, propose; validation rows after them confirm."""
+    rng = np.random.default_rng([seed, 14])
+    everyone = np.arange(n_train + n_validation)
+    chosen, checked = rng.permutation(n_train), n_train + rng.permutation(n_validation)
+    return Judged(everyone, ((predictor, everyone),), chosen, checked)
+
+
+def number_encoder(values: np.ndarray, names: Iterable[str] | None = None) -> TableEncoder:
+    """The encoder of an array of numbers, named x0, x1, ... unless names are given."""
+    empty = np.isnan(values).all(axis=0)
+    fill = np.where(empty, 0.0, np.nanmean(np.where(empty, 0.0, values), axis=0))
+    named = [f"x{j}" for j in range(values.shape[1])] if names is None else [str(name) for name in names]
+    encoder = TableEncoder()
+    encoder.columns_ = tuple(Column(name, "number", (), float(mean)) for name, mean in zip(named, fill))
+    return encoder
+
+
 def predictor_factory(predictor: Any) -> Callable[..., Any]:
     """The function that fits a predictor: the package's own, or the user's."""
     if predictor is not None:
@@ -96,7 +114,7 @@ def predictor_factory(predictor: Any) -> Callable[..., Any]:
                 "predictor must be None, a fitted object with predict_proba(values, mask), or a function "
                 f"(values, y, n_classes, categories=, seed=, progress=) that fits one, got: {type(predictor).__name__}."
             )
-        return predictor  # type: ignore[no-any-return]
+        return predictor
     from synafa.predictor import fit_predictor
 
     return fit_predictor
@@ -158,14 +176,15 @@ def candidates_of(reveals: np.ndarray, known: np.ndarray, unavailable: np.ndarra
     return np.array(found, dtype=np.int64)
 
 
-def side_words(encoder: TableEncoder, feature: int, threshold: float, below: bool) -> str:
-    """One side of a split in words, e.g. `age <= 54`, or `sex = f` for text."""
+def side_words(encoder: TableEncoder, feature: int, threshold: float, below: bool) -> tuple[str, str]:
+    """One side of a split in words, whole and without the name: `age <= 54` and `<= 54`, or `sex = f` and `= f`."""
     column = encoder.columns_[feature]
     if column.categories:
         inside = [c for i, c in enumerate(column.categories) if (i <= threshold) == below]
-        shown = " or ".join(inside) if len(inside) <= 3 else ", ".join(inside)
-        return f"{column.name} = {shown}" if len(inside) <= 3 else f"{column.name} in {shown}"
-    return f"{column.name} {'<=' if below else '>'} {threshold:.6g}"
+        result = f"= {' or '.join(inside)}" if len(inside) <= 3 else f"in {', '.join(inside)}"
+    else:
+        result = f"{'<=' if below else '>'} {threshold:.6g}"
+    return f"{column.name} {result}", result
 
 
 def names_to_mask(names: Iterable[str], known: tuple[str, ...]) -> np.ndarray:

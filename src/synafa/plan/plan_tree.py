@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,30 +17,25 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from synafa.errors import SynafaError
 from synafa.information.counts import check_labels
-from synafa.plan.build import Built, Rows, Settings, build, linear_copies
+from synafa.plan.build import linear_copies
 from synafa.plan.curve import BudgetPoint, budget_curve
 from synafa.plan.decide import REASONS, Rule
-from synafa.plan.grow import Growth
 from synafa.plan.inputs import (
     Copies,
-    Judged,
-    candidates_of,
     encode_case,
+    given_rows,
     judged_rows,
     names_to_mask,
+    number_encoder,
     predictor_factory,
     side_words,
 )
-from synafa.plan.judge import Judge
-from synafa.plan.prices import Prices
-from synafa.plan.reasons import Explainer, Overlap, PlanRecommendation
-from synafa.plan.root import Hints, Root
-from synafa.plan.scorers import make_scorer
+from synafa.plan.learn import learn_tree, prepare
+from synafa.plan.reasons import Explainer, PlanRecommendation
 from synafa.plan.tree import Tree
-from synafa.plan.utility import LogUtility, MoneyUtility, Utility
 from synafa.policy.run import Run
 from synafa.policy.synafa import _check_targets, _is_numeric, _row_mask
-from synafa.table.encoder import Column, TableEncoder
+from synafa.table.encoder import TableEncoder
 
 if TYPE_CHECKING:
     from synafa.graph.shape import DecisionGraph
@@ -95,6 +91,7 @@ class PlanTree(BaseEstimator):
     classes_: np.ndarray
     rule_: Rule
     tree_: Tree
+    _curve: list[BudgetPoint] | None
     reason_names = REASONS
     uses_remaining = True
     name = "plan-tree"
@@ -161,7 +158,7 @@ class PlanTree(BaseEstimator):
         self.classes_, classes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise SynafaError(f"All rows are of one class ({str(self.classes_[0])!r}); there is nothing to tell apart.")
-        self._prepare(encoder, known, unavailable, target)
+        prepare(self, encoder, known, unavailable, target)
         say = progress or (lambda share, text: None)
         groups = None if groups is None else np.asarray(groups)
         categories = [len(column.categories) for column in encoder.columns_]
@@ -172,7 +169,7 @@ class PlanTree(BaseEstimator):
             values, classes, len(self.classes_), categories, groups, self.predictor, seed,
             lambda share, text: say(0.5 * share, text),
         )  # fmt: skip
-        self._build(values, classes, judged, copies, False, True, lambda share, text: say(0.5 + 0.3 * share, text))
+        learn_tree(self, values, classes, judged, copies, False, True, lambda share, text: say(0.5 + 0.3 * share, text))
         if self.predictor is not None and hasattr(self.predictor, "predict_proba"):
             self.predictor_ = self.predictor
         else:
@@ -211,88 +208,18 @@ class PlanTree(BaseEstimator):
         """
         values = np.concatenate([values_train, values_validation]).astype(np.float64)
         classes = np.concatenate([y_train, y_validation]).astype(np.int64)
-        k = int(classes.max()) + 1 if n_classes is None else int(n_classes)
-        names = tuple(f"x{j}" for j in range(values.shape[1])) if names is None else tuple(names)
-        encoder = TableEncoder()
-        means = np.nan_to_num(np.nanmean(values_train, axis=0))
-        encoder.columns_ = tuple(Column(str(name), "number", (), float(mean)) for name, mean in zip(names, means))
-        self.classes_ = np.arange(k)
+        self.classes_ = np.arange(int(classes.max()) + 1 if n_classes is None else int(n_classes))
         self.n_features_in_ = values.shape[1]
-        self._prepare(encoder, (), (), "")
+        prepare(self, number_encoder(values[: len(y_train)], names), (), (), "")
         for panel in panels:
             members = list(panel)
             self.prices_.reveals[np.ix_(members, members)] = True
         copies = linear_copies(values[: len(y_train)], seed=int(self.random_state))
         self.copies_ = Copies.of(values, np.zeros_like(copies))
-        rng = np.random.default_rng([int(self.random_state), 14])
-        everyone = np.arange(len(values))
-        chosen, checked = rng.permutation(len(y_train)), len(y_train) + rng.permutation(len(y_validation))
-        judged = Judged(everyone, ((predictor, everyone),), chosen, checked)
-        self._build(values, classes, judged, copies, class_weighted, False, progress)
+        judged = given_rows(predictor, len(y_train), len(y_validation), int(self.random_state))
+        learn_tree(self, values, classes, judged, copies, class_weighted, False, progress)
         self.predictor_ = predictor
         return self
-
-    def _prepare(self, encoder: TableEncoder, known: Names, unavailable: Names, target: str) -> None:
-        """Settings that are checked before anything is learnt."""
-        from synafa.money import ErrorCosts, PriceList
-
-        names = encoder.feature_names_
-        if self.budget is not None and not (np.isfinite(float(self.budget)) and float(self.budget) >= 0):
-            raise SynafaError(f"budget must be a finite number of at least 0, or None, got: {self.budget!r}.")
-        if not (np.isfinite(self.margin) and self.margin >= 0):
-            raise SynafaError(f"margin must be a finite number of at least 0, got: {self.margin!r}.")
-        self.encoder_, self.target_ = encoder, target or "the class"
-        self.known_ = names_to_mask(known, names)
-        self.unavailable_ = names_to_mask(unavailable, names) & ~self.known_
-        spec = self.costs if self.prices is None else self.prices
-        self.prices_ = Prices.of(PriceList.resolve(spec, names)).free(self.known_)
-        self.error_costs_ = ErrorCosts.resolve(self.error_costs, self.classes_.tolist())
-        self.budget_ = np.inf if self.budget is None else float(self.budget)
-
-    def _build(
-        self,
-        values: np.ndarray,
-        classes: np.ndarray,
-        judged: Judged,
-        copies: np.ndarray,
-        class_weighted: bool,
-        fills: bool,
-        progress: Any,
-    ) -> None:
-        from synafa.information.tables import InformationTables
-
-        seed, k = int(self.random_state), len(self.classes_)
-        self.prices_ = self.prices_.with_copies(copies, fills)
-        candidates = candidates_of(self.prices_.reveals, self.known_, self.unavailable_)
-        proposing = np.sort(judged.rows[judged.chosen])
-        tables = InformationTables.from_values(values[proposing], classes[proposing])
-        self.overlap_ = Overlap(tables.single, tables.pair)
-        rows_values, rows_y = values[judged.rows], classes[judged.rows]
-        utility: Utility
-        if self.error_costs_ is None:
-            utility = LogUtility.of(rows_y, k, class_weighted)
-            self.margin_ = float(self.margin) / self.prices_.typical
-        else:
-            utility = MoneyUtility(self.error_costs_.matrix)
-            self.margin_ = 1.0
-        self.judge_ = Judge(
-            make_scorer(judged.parts, rows_values, k), rows_y, utility, self.prices_,
-            np.flatnonzero(self.known_).tolist(), self._threads(),
-        )  # fmt: skip
-        self.judged_rows_, self.judged_values_ = judged.rows, rows_values
-        together = np.concatenate([judged.chosen, judged.checked])
-        root_rows = np.random.default_rng([seed, 15]).permutation(together) if fills else judged.chosen
-        settings = Settings(
-            self.budget_, 0.0 if self.spend_all else self.margin_, self.spend_all, Growth(), self.adaptive
-        )
-        built: Built = build(
-            self.judge_, rows_values, self.prices_, Hints.of(tables.single, tables.pair, candidates), candidates,
-            Rows(root_rows, judged.chosen, judged.checked), settings, progress,
-        )  # fmt: skip
-        self.tree_, self.root_ = built.tree, built.root
-        self.rule_ = Rule(self.tree_, self.prices_, self.known_, self.unavailable_)
-        self.checked_rows_ = judged.checked
-        self._curve: list[BudgetPoint] | None = None
 
     @property
     def budget_curve_(self) -> list[BudgetPoint]:
@@ -384,9 +311,9 @@ class PlanTree(BaseEstimator):
         from synafa.plan.graph import tree_graph
 
         check_is_fitted(self, "rule_")
-        words = lambda feature, threshold, below: side_words(self.encoder_, feature, threshold, below)  # noqa: E731
+        words = partial(side_words, self.encoder_)
         names = self.encoder_.feature_names_
-        return tree_graph(self.tree_, names, tuple(self.classes_.tolist()), words, max_depth)
+        return tree_graph(self.tree_, names, tuple(self.classes_.tolist()), words, max_depth, min_share)
 
     def encode(self, X: Any) -> np.ndarray:
         """New rows as numbers (n, D), NaN where a cell is empty."""
@@ -440,27 +367,13 @@ class PlanTree(BaseEstimator):
         longest = int((tree.stop - tree.start).max()) + int(self.known_.sum()) + 64
         return min(len(self.known_), longest)
 
-    def _threads(self) -> int:
-        if self.n_jobs is not None:
-            return max(1, int(self.n_jobs))
-        import numba
-
-        return int(numba.get_num_threads())
-
     def _encode_training(self, X: Any, y: Any) -> tuple[TableEncoder, np.ndarray]:
         """The table's encoder and its values; plain number arrays are taken as they are."""
         if y is None:
             raise SynafaError("PlanTree requires y to be passed, but the target y is None.")
         if _is_numeric(X):
             X, _ = validate_data(self, X, y, dtype=[np.float64], ensure_all_finite="allow-nan", order="C")
-            empty = np.isnan(X).all(axis=0)
-            fill = np.where(empty, 0.0, np.nanmean(np.where(empty, 0.0, X), axis=0))
-            encoder = TableEncoder()
-            encoder.columns_ = tuple(Column(f"x{j}", "number", (), float(mean)) for j, mean in enumerate(fill))
-            return encoder, X
+            return number_encoder(X), X
         encoder = TableEncoder().fit(X)
         validate_data(self, X, skip_check_array=True)  # notes names and width
         return encoder, encoder.transform(X)
-
-
-__all__ = ["PlanTree", "Root"]

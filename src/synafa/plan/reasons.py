@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from synafa.plan.decide import QUESTION, REASONS, TELL, Choice, Rule
-from synafa.plan.stops import Stop, stop_of, stop_sentence
+from synafa.plan.stops import Stop, stop_reason, stop_sentence
 from synafa.plan.tree import Tree
 
 
@@ -21,39 +21,56 @@ class Runner:
     loss: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PlanRecommendation:
-    """What to measure next and why; `feature` is None when it is time to stop.
+    """What to measure next and why, or why to stop.
 
     Attributes
     ----------
-    feature, cost : what to measure and its price
-    score : loss that the next measurement takes off, minus what it has to bring for its price
-    information : loss that it takes off
-    branch : "question", "plan", "replan", "tell" or "stop"
-    remaining : budget before this measurement
-    text : the reason in plain words
-    stop_reason : "budget spent", "nothing left is worth its price", "enough" or "nothing left", None when going on
-    cases : training rows judged here
-    loss_before, loss_next, loss_after : mean loss of those rows now, after this measurement, after the whole plan
-    unit : of the losses, "bits" or "money"
-    plan : names of what is planned after this one
-    threshold : where the answer of a question is split, None otherwise
-    runners_up : other features for this place
-    instead_of, because : a feature that tells more by itself, and what is known that it mostly repeats
-    probabilities : class probabilities from what is known, by class
-    node : number of the node of the tree
-    partner, given : None; SynAFA's reasons have them
+    feature : str or None
+        What to measure; None when it is time to stop.
+    why : str or None
+        "question" (its answer decides what comes next), "plan" (it is next in the plan), "replan" (the plan cannot be
+        followed, or there is more money than it needs), "tell" (known from the start); None at a stop.
+    stop_reason : str or None
+        "budget spent", "nothing left is worth its price", "enough" or "nothing left"; None without a stop.
+    cost : float
+        The price of `feature`.
+    information, score : float
+        Loss that the next measurement takes off; the same minus what it has to bring for its price.
+    remaining : float
+        Budget before this measurement.
+    cases : int
+        Training rows judged here.
+    loss_before, loss_next, loss_after : float
+        Mean loss of those rows now, after this measurement, and after the whole plan.
+    unit : str
+        Of the losses, "bits" or "money".
+    plan : tuple of str
+        What is planned after this one.
+    threshold : float or None
+        Where the answer of a question is split.
+    runners_up : tuple of Runner
+        Other features for this place.
+    instead_of, because : str or None
+        A feature that tells more by itself, and what is known that it mostly repeats.
+    probabilities : dict
+        Class probabilities from what is known, by class.
+    changes : float
+        At a stop: the share of cases whose decision more measurements would change.
+    node : int
+        Number of the node of the tree.
+    target : str
+        What the class is called.
     """
 
     feature: str | None
-    cost: float
-    score: float
-    information: float
-    branch: str
     remaining: float
-    text: str
+    why: str | None = None
     stop_reason: str | None = None
+    cost: float = 0.0
+    score: float = 0.0
+    information: float = 0.0
     cases: int = 0
     loss_before: float = 0.0
     loss_next: float = 0.0
@@ -65,17 +82,44 @@ class PlanRecommendation:
     instead_of: str | None = None
     because: str | None = None
     probabilities: dict[Any, float] = field(default_factory=dict)
+    changes: float = 0.0
     node: int = 0
-    partner: str | None = None
-    given: str | None = None
+    target: str = "the class"
+
+    @property
+    def branch(self) -> str:
+        """`why`, or "stop"."""
+        return self.why or "stop"
+
+    @property
+    def known_at_start(self) -> bool:
+        return self.why == "tell"
+
+    @property
+    def reason(self) -> str:
+        """Why, as a sentence without its beginning."""
+        return stop_sentence(self.stop_of) if self.feature is None else sentence(self)
+
+    @property
+    def stop_of(self) -> Stop:
+        """The stop with the numbers of its sentence."""
+        sure = max(self.probabilities.values(), default=0.0)
+        return Stop(self.stop_reason or "", sure, self.changes, self.remaining)
+
+    @property
+    def text(self) -> str:
+        """The recommendation as a sentence."""
+        if self.feature is None:
+            return f"Stop: {self.reason}"
+        if self.known_at_start:
+            return f"Tell {self.feature} (known from the start): {self.reason}"
+        return f"Measure {self.feature} (cost {self.cost:g}): {self.reason}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as JSON values."""
-        fields = dict(self.__dict__)
-        fields["plan"] = list(self.plan)
-        fields["runners_up"] = [dict(runner.__dict__) for runner in self.runners_up]
+        """The fields, `branch`, `reason` and `text` as JSON values."""
+        fields = asdict(self) | {"plan": list(self.plan), "runners_up": [asdict(r) for r in self.runners_up]}
         fields["probabilities"] = {str(name): value for name, value in self.probabilities.items()}
-        return fields
+        return fields | {"branch": self.branch, "reason": self.reason, "text": self.text}
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,42 +161,37 @@ class Explainer:
         if choice.feature < 0:
             return self._stopped(choice, mask, remaining, blocked, probabilities)
         j, tree = choice.feature, self.rule.tree
-        price = self.rule.prices.now(j, np.flatnonzero(mask & ~self.rule.known).tolist())
+        common: dict[str, Any] = {
+            "feature": self.names[j],
+            "remaining": remaining,
+            "why": REASONS[choice.reason],
+            "unit": self.unit,
+            "probabilities": probabilities,
+            "target": self.target,
+        }
         if choice.reason == TELL:
-            text = f"Tell {self.names[j]} (known from the start)."
-            return PlanRecommendation(
-                self.names[j], 0.0, 0.0, 0.0, "tell", remaining, text, unit=self.unit, probabilities=probabilities
-            )
+            return PlanRecommendation(**common)
+        price = self.rule.prices.now(j, np.flatnonzero(mask & ~self.rule.known).tolist())
         item = self._item(choice)
         before, after = _losses(tree, choice.node, item)
         last = int(tree.planned[choice.node]) - 1
-        end = float(tree.loss_after[max(last, item)]) if item >= 0 else before
-        later = [k for k in tree.plan(choice.node) if not mask[k] and k != j]
         other, because = self._instead(j, mask, blocked)
-        gain = before - after
-        threshold = float(tree.threshold[choice.node]) if choice.reason == QUESTION else None
-        found = PlanRecommendation(
-            feature=self.names[j],
+        return PlanRecommendation(
+            **common,
             cost=price,
-            score=gain - self.margin * price,
-            information=gain,
-            branch=REASONS[choice.reason],
-            remaining=remaining,
-            text="",
+            score=before - after - self.margin * price,
+            information=before - after,
             cases=int(tree.count[choice.node]),
             loss_before=before,
             loss_next=after,
-            loss_after=end,
-            unit=self.unit,
-            plan=tuple(self.names[k] for k in later),
-            threshold=threshold,
+            loss_after=float(tree.loss_after[max(last, item)]) if item >= 0 else before,
+            plan=tuple(self.names[k] for k in tree.plan(choice.node) if not mask[k] and k != j),
+            threshold=float(tree.threshold[choice.node]) if choice.reason == QUESTION else None,
             runners_up=_runners(tree, item, self.names, mask),
             instead_of=None if other < 0 else self.names[other],
             because=None if because < 0 else self.names[because],
-            probabilities=probabilities,
             node=choice.node,
         )
-        return PlanRecommendation(**{**found.__dict__, "text": sentence(found)})
 
     def _item(self, choice: Choice) -> int:
         """The place of the feature in the node's items, or -1."""
@@ -175,26 +214,23 @@ class Explainer:
     def _stopped(
         self, choice: Choice, mask: np.ndarray, remaining: float, blocked: np.ndarray, probabilities: dict[Any, float]
     ) -> PlanRecommendation:
-        tree = self.rule.tree
-        stop: Stop = stop_of(self.rule, choice.node, mask, remaining, blocked, probabilities)
-        end = int(tree.planned[choice.node]) - 1
-        loss = float(tree.loss_after[end]) if end >= tree.start[choice.node] else float(tree.loss_before[choice.node])
+        tree, node = self.rule.tree, choice.node
+        end = int(tree.planned[node]) - 1
+        loss = float(tree.loss_after[end]) if end >= tree.start[node] else float(tree.loss_before[node])
+        sure = max(probabilities.values(), default=0.0)
         return PlanRecommendation(
             feature=None,
-            cost=0.0,
-            score=0.0,
-            information=0.0,
-            branch="stop",
             remaining=remaining,
-            text=stop_sentence(stop, remaining, self.target),
-            stop_reason=stop.reason,
-            cases=int(tree.count[choice.node]),
+            stop_reason=stop_reason(self.rule, node, mask, remaining, blocked, sure),
+            cases=int(tree.count[node]),
             loss_before=loss,
             loss_next=loss,
             loss_after=loss,
             unit=self.unit,
             probabilities=probabilities,
-            node=choice.node,
+            changes=float(tree.changes[node]),
+            node=node,
+            target=self.target,
         )
 
 
@@ -214,24 +250,23 @@ def _runners(tree: Tree, item: int, names: Sequence[str], mask: np.ndarray) -> t
 
 
 def sentence(found: PlanRecommendation) -> str:
-    """The reason of a measurement in words."""
-    name = found.feature
-    head = f"Measure {name} (cost {found.cost:g})"
+    """Why a feature is recommended."""
+    if found.known_at_start:
+        return "what follows was planned with it."
     cases = "case" if found.cases == 1 else "cases"
     then = f" and then {_some(found.plan)}" if found.plan else ""
-    lowers = f"over the {found.cases:,} {cases} like this one, measuring {name} next{then}"
+    told = f"over the {found.cases:,} {cases} like this one, measuring {found.feature} next{then}"
     if found.loss_after < found.loss_before:
-        lowers += f" lowers the expected loss from {found.loss_before:.2f} to {found.loss_after:.2f} {found.unit}"
+        told += f" lowers the expected loss from {found.loss_before:.2f} to {found.loss_after:.2f} {found.unit}"
     else:
-        lowers += f" leaves the expected loss at {found.loss_before:.2f} {found.unit}"
-    tail = ""
-    if found.branch == "question":
-        tail = f"; what comes after depends on whether it is above {found.threshold:.4g}"
-    if found.branch == "replan":
-        tail = "; it takes the place of what cannot be measured, or uses money that is left"
+        told += f" leaves the expected loss at {found.loss_before:.2f} {found.unit}"
+    if found.why == "question":
+        told += f"; what comes after depends on whether it is above {found.threshold:.4g}"
+    if found.why == "replan":
+        told += "; it takes the place of what cannot be measured, or uses money that is left"
     if found.instead_of is not None:
-        tail += f"; instead of {found.instead_of}, because {found.because} is known already"
-    return f"{head}: {lowers}{tail}."
+        told += f"; instead of {found.instead_of}, because {found.because} is known already"
+    return f"{told}."
 
 
 def _some(names: Sequence[str]) -> str:

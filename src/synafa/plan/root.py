@@ -72,7 +72,7 @@ def screen(task: Task, hints: Hints) -> np.ndarray:
 
 
 def starts(task: Task, hints: Hints, candidates: np.ndarray, asked: Plan = (), left: float | None = None) -> list[Plan]:
-    """Where filling begins: nothing, the most synergistic affordable pairs, and with unequal prices each dear feature."""
+    """Where filling begins: nothing, the most synergistic pairs that fit, and with unequal prices each dear feature."""
     left = task.budget if left is None else left
     prices = task.prices
     found: list[Plan] = [()]
@@ -110,7 +110,7 @@ def swap_partners(task: Task, asked: Plan, plan: Plan, among: np.ndarray, rows: 
 
 
 def confirm(task: Task, hints: Hints, candidates: np.ndarray, rows: np.ndarray) -> tuple[float, float]:
-    """The worth of buying anything at all: panels chosen on one half of the rows, judged on the other; and its error."""
+    """The worth of buying at all: panels chosen on one half of the rows, judged on the other; and its error."""
     halves = rows[0 : 2 * CONFIRM_ROWS : 2], rows[1 : 2 * CONFIRM_ROWS : 2]
     gains = []
     for chooser, judge_rows in (halves, halves[::-1]):

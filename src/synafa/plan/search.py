@@ -51,7 +51,7 @@ class Task:
         known |= self.prices.settled[sources].any(axis=0)
         return pool[~known[pool] & (self.prices.all_now(asked)[pool] <= left + TOLERANCE)]
 
-    def worth(self, utility: float | np.ndarray, price: float | np.ndarray) -> float | np.ndarray:
+    def worth(self, utility: float, price: float) -> float:
         return utility - self.margin * price
 
 
@@ -222,7 +222,8 @@ def longest_worth(task: Task, asked: Plan, filled: Filled, at_least: int) -> Pla
 
 def in_order(task: Task, asked: Plan, plan: Plan, rows: np.ndarray) -> Plan:
     """The plan's features so that each next one gains most per price after those before it."""
-    rest, ordered = list(plan), []
+    rest: list[int] = list(plan)
+    ordered: list[int] = []
     while len(rest) > 1:
         j, _ = best_addition(task, (*asked, *ordered), np.array(rest), rows)
         rest.remove(j)

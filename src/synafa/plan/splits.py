@@ -21,7 +21,10 @@ MOST_QUESTIONS = 64
 
 @dataclass(frozen=True)
 class Split:
-    """Ask `ask` (-1: known already), which reveals `feature`; values of it at most `threshold` go left, empty cells to the side that `missing_left` says."""
+    """Ask `ask` (-1: known already), which reveals `feature`; its values up to `threshold` go left.
+
+    Empty cells go to the side that `missing_left` says.
+    """
 
     feature: int
     ask: int
@@ -152,7 +155,7 @@ def _bins(column: np.ndarray, edges: np.ndarray) -> np.ndarray:
 def _best(values: np.ndarray, most: int) -> list[tuple[int, int]]:
     order = np.argsort(-values, axis=None, kind="stable")
     taken: dict[int, int] = {}
-    chosen = []
+    chosen: list[tuple[int, int]] = []
     for flat in order:
         f, t = divmod(int(flat), values.shape[1])
         if values[f, t] <= 0 or len(chosen) == most:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -20,44 +19,37 @@ RARELY = 0.02  # share of cases whose decision more measurements may change for 
 
 @dataclass(frozen=True)
 class Stop:
-    """The reason to stop, the most probable class with its probability, and how often more would change a decision."""
+    """The reason to stop, how sure the most probable class is, how often more would change a decision, money left."""
 
     reason: str
-    label: Any
     sure: float
     changes: float
+    remaining: float
 
 
-def stop_of(
-    rule: Rule, node: int, mask: np.ndarray, remaining: float, blocked: np.ndarray, probabilities: dict[Any, float]
-) -> Stop:
-    """The reason of a stop in a node; probabilities by class, which may be empty."""
+def stop_reason(rule: Rule, node: int, mask: np.ndarray, remaining: float, blocked: np.ndarray, sure: float) -> str:
+    """Why a case that is `sure` of its class ends in a node."""
     tree = rule.tree
-    label = max(probabilities, key=probabilities.__getitem__) if probabilities else None
-    sure = float(probabilities[label]) if probabilities else 0.0
-    changes = float(tree.changes[node])
     hidden = ~mask & ~blocked & ~rule.unavailable
     if mask.any():
         hidden &= ~rule.prices.follows[mask].any(axis=0)
-    wanted = [j for j in tree.items[tree.start[node] : tree.stop[node]] if hidden[j]]
     if not hidden.any():
-        reason = NOTHING
-    elif wanted or not rule.can_ask(mask, remaining, blocked).any():
-        reason = SPENT
-    else:
-        reason = ENOUGH if sure >= SURE and changes <= RARELY else NOT_WORTH
-    return Stop(reason, label, sure, changes)
+        return NOTHING
+    wanted = hidden[tree.items[tree.start[node] : tree.stop[node]]].any()
+    if wanted or not rule.can_ask(mask, remaining, blocked).any():
+        return SPENT
+    return ENOUGH if sure >= SURE and tree.changes[node] <= RARELY else NOT_WORTH
 
 
-def stop_sentence(stop: Stop, remaining: float, target: str) -> str:
-    """A stop in words."""
+def stop_sentence(stop: Stop) -> str:
+    """Why nothing is recommended."""
     if stop.reason == SPENT:
-        return f"Stop, the budget is spent: the remaining {remaining:g} pays for nothing that would be measured next."
+        return f"the budget is spent; the remaining {stop.remaining:g} pays for nothing that would be measured next."
     if stop.reason == NOTHING:
-        return "Stop: nothing is left to measure."
+        return "nothing is left that could be measured."
     if stop.reason == ENOUGH:
-        return f"Stop, it is enough: {stop.sure:.0%} sure, more tests would change {one_in(stop.changes)}."
-    return f"Stop: nothing that is left is worth its price; more tests would change {one_in(stop.changes)}."
+        return f"it is enough, {stop.sure:.0%} sure; more tests would change {one_in(stop.changes)}."
+    return f"nothing that is left is worth its price; more tests would change {one_in(stop.changes)}."
 
 
 def one_in(share: float) -> str:

@@ -60,7 +60,7 @@ def restore(cls: type[PlanTree], arrays: Mapping[str, np.ndarray], meta: Mapping
     try:
         encoder = TableEncoder.from_meta(meta["columns"])
         d = len(encoder.columns_)
-        prices = Prices(*(arrays[f"prices_{name}"] for name in _PRICES), bool(meta["fills"]))
+        prices = Prices(**{name: arrays[f"prices_{name}"] for name in _PRICES}, fills=bool(meta["fills"]))
         errors = None if meta["error_costs"] is None else ErrorCosts.from_meta(meta["error_costs"])
         policy = cls(
             meta["budget"], prices.price, None, errors, margin=meta["margin_setting"], adaptive=meta["adaptive"],

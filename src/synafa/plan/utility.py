@@ -23,7 +23,8 @@ _JITTER_SCALE = 0.5
 class Utility(Protocol):
     """Per-row utility of probabilities (n, K) given classes (n,); `unit` is what it is measured in."""
 
-    unit: str
+    @property
+    def unit(self) -> str: ...
 
     def __call__(self, proba: np.ndarray, y: np.ndarray) -> np.ndarray: ...
 
