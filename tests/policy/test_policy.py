@@ -304,7 +304,8 @@ mask = rng.random(X.shape) < 0.2
 proposed = policy.propose(np.where(mask, X, 0), mask, np.full(500, 3.0))
 run = policy.acquire(X)
 assert (run.order >= 0).all(axis=1).any(), "whole episodes are compared"
-for array in (policy.tables_.pair, policy.tables_.cond, policy.rule_.edges, policy.codes_, run.order, run.cost, proposed):
+tables, rule = policy.tables_, policy.rule_
+for array in (tables.pair, tables.cond, rule.edges, policy.codes_, run.order, run.cost, proposed):
     print(hashlib.sha256(array.tobytes()).hexdigest())
 """
 
