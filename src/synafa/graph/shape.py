@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MAX_DEPTH, MIN_SHARE = 5, 0.01  # how much of a policy is shown unless something else is asked for
+_IN_NOTEBOOK = 40  # states
 
 
 @dataclass(frozen=True)
@@ -75,3 +76,9 @@ class DecisionGraph:
         from synafa.graph import draw
 
         return draw.to_html(self, title)
+
+    def _repr_html_(self) -> str:
+        """The drawing of the most visited states, for a notebook."""
+        from synafa.graph import draw
+
+        return f'<div style="overflow-x:auto">{draw.to_svg(self, max_nodes=_IN_NOTEBOOK)}</div>'

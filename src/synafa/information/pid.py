@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from synafa import notebook
+
 
 @dataclass(frozen=True, eq=False)
 class Atoms:
@@ -19,6 +21,20 @@ class Atoms:
     redundant: np.ndarray
     unique: np.ndarray
     synergy: np.ndarray
+
+    def _repr_html_(self) -> str:
+        """The most synergistic and the most redundant pairs, for a notebook."""
+        header = ["features", "redundant", "unique 1st", "unique 2nd", "synergy"]
+        tables = [
+            notebook.small_table(header, [self._line(j, k) for j, k in notebook.strongest_of(atom)], f"by {name}")
+            for name, atom in (("synergy", self.synergy), ("redundancy", self.redundant))
+        ]
+        features = notebook.counted(len(self.synergy), "feature")
+        return notebook.card(f"Atoms of the pairs of {features}, in bits.", *tables)
+
+    def _line(self, j: int, k: int) -> list[str]:
+        values = (self.redundant[j, k], self.unique[j, k], self.unique[k, j], self.synergy[j, k])
+        return [f"{j} and {k}", *(f"{value:.4f}" for value in values)]
 
 
 def specific_information(code_counts: np.ndarray, class_counts: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from synafa import notebook
 from synafa.errors import SynafaError
 from synafa.information.counts import PairCounts
 from synafa.information.pid import Atoms, decompose, specific_information
@@ -78,3 +79,17 @@ class InformationTables:
                 "These tables are estimated from samples, and atoms need exact ones; use InformationTables.from_codes."
             )
         return decompose(self.single, self.pair, self.specific, self.class_counts / self.class_counts.sum())
+
+    def _repr_html_(self) -> str:
+        """The strongest features and pairs, for a notebook."""
+        best = np.argsort(-self.single, kind="stable")[: notebook.SHOWN]
+        singles = [[str(j), f"{self.single[j]:.4f}"] for j in best]
+        pairs = [[f"{j} and {k}", f"{self.pair[j, k]:.4f}"] for j, k in notebook.strongest_of(self.pair)]
+        features = notebook.counted(len(self.single), "feature")
+        classes = notebook.counted(len(self.class_counts), "class", "classes")
+        rows = notebook.counted(int(self.class_counts.sum()), "row")
+        return notebook.card(
+            f"Information about the class in bits: {features}, {classes}, {rows}.",
+            notebook.small_table(["feature", "single"], singles),
+            notebook.small_table(["features", "pair"], pairs),
+        )

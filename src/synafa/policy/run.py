@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from synafa import notebook
 from synafa.policy.branches import BRANCHES
 
 
@@ -39,3 +40,26 @@ class Run:
         sets, counts = np.unique(self.mask, axis=0, return_counts=True)
         by_count = np.argsort(-counts, kind="stable")
         return sets[by_count], counts[by_count]
+
+    def _repr_html_(self) -> str:
+        """The most frequent ways through the features, for a notebook."""
+        n = len(self.order)
+        rows = notebook.counted(n, "row")
+        if n == 0:
+            return notebook.card(f"{rows}.")
+        ways: dict[tuple[int, ...], list[int]] = {}
+        for i, order in enumerate(self.order.tolist()):
+            ways.setdefault(tuple(j for j in order if j >= 0), []).append(i)
+        frequent = sorted(ways.items(), key=lambda way: -len(way[1]))
+        lines = [
+            [
+                " → ".join(self.feature_names[j] for j in way) or "nothing",
+                f"{len(who):,}",
+                f"{self.cost[who].mean():.2f}",
+            ]
+            for way, who in frequent[: notebook.SHOWN]
+        ]
+        more = len(frequent) - len(lines)
+        caption = f"{rows}, {self.n_acquired.mean():.2f} features and a cost of {self.cost.mean():.2f} each on average."
+        foot = f"and {notebook.counted(more, 'more way', 'more ways')}" if more else ""
+        return notebook.card(caption, notebook.small_table(["acquired", "rows", "mean cost"], lines, foot))
