@@ -271,9 +271,9 @@ def test_all_features_of_a_group_are_paid_once():
     dataset = shared.unit_dataset(unit)
     (group,) = dataset.groups
     assert len(group) > 1
-    done = shared.Runner(unit, dataset, None).acquired(dataset.test)[3.0]
+    done = shared.unit_evaluation(unit, dataset, None).runs("all-features")[3.0]
     assert done.mask.all()
     assert (done.cost == dataset.n_features - len(group) + 1).all()
     dear = replace(dataset, costs=np.arange(1.0, dataset.n_features + 1))
     expected = dear.costs.sum() - sum(sorted(dear.costs[list(group)])[1:])
-    assert (shared.Runner(unit, dear, None).acquired(dear.test)[3.0].cost == expected).all()
+    assert (shared.unit_evaluation(unit, dear, None).runs("all-features")[3.0].cost == expected).all()
