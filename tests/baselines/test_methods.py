@@ -140,5 +140,5 @@ def test_only_affordable_hidden_features_are_proposed(method: str) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_a_hard_budget_is_spent_in_full(method: str) -> None:
     episodes = run_policy(trained(method), dataset(), "test", 3.0)
-    assert (episodes.mask().sum(axis=1) == 3).all()
+    assert (episodes.mask.sum(axis=1) == 3).all()
     assert not trained(method).uses_remaining

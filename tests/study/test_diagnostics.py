@@ -20,6 +20,7 @@ from synafa.study.experiments import (
     collapse,
     gating,
     physionet_validation,
+    swaps,
 )
 from synafa.study.experiments import (
     local_search as searches,
@@ -134,8 +135,8 @@ def test_changes_of_utility_add_up_along_a_search(dataset: Dataset, policy: SynA
     mask[:, [6, 7, 8]] = True
     found = local_search(policy.tables_, policy.codes(begin.X), mask)
     assert len(found.row) > len(mask) // 2
-    row, arrays = alignment.swap_utilities(unit, begin, Sharp(), mask, found)
-    start, end = (alignment._utility(Sharp(), begin, np.arange(len(mask)), m) for m in (mask, found.mask))
+    row, arrays = swaps.swap_utilities(unit, begin, Sharp(), mask, found)
+    start, end = (swaps._utility(Sharp(), begin, np.arange(len(mask)), m) for m in (mask, found.mask))
     gained = np.bincount(arrays["row"], arrays["dU"], minlength=len(mask))
     assert np.allclose(gained, end - start, atol=1e-5)
     assert row["accepted"] == len(found.row)
@@ -145,7 +146,7 @@ def test_changes_of_utility_add_up_along_a_search(dataset: Dataset, policy: SynA
 def test_a_random_replacement_is_never_a_member() -> None:
     mask = np.random.default_rng(0).random((500, 6)) < 0.5
     mask[:, 2] = False
-    chosen = alignment._random_outsider(mask, np.random.default_rng(1))
+    chosen = swaps._random_outsider(mask, np.random.default_rng(1))
     assert not mask[np.arange(500), chosen].any()
     assert len(set(chosen.tolist())) == 6
 

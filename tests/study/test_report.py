@@ -20,7 +20,8 @@ from synafa.study.engine.store import Store
 from synafa.study.evidence.figures import new_figure, svg_bytes
 from synafa.study.evidence.verdict import Verdict
 from synafa.study.experiments.contract import Experiment, load_experiments
-from synafa.study.reporting.report import build_report, write_report
+from synafa.study.reporting.report import build_report
+from synafa.study.reporting.write import write_report
 from tests.study import toy_experiment as toy
 
 TOY = "tests.study.toy_experiment"

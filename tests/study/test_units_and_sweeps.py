@@ -47,9 +47,9 @@ def with_correct(unit, correct):
 def acquisitions(unit):
     """What the unit's policy acquires, without a classifier: the deterministic half of `run_policy_unit`."""
     dataset = shared.unit_dataset(unit)
-    done = shared.Runner(unit, dataset, None).acquired(dataset.test)
+    done = shared.unit_evaluation(unit, dataset, None).runs(unit["method"])
     arrays = {f"mask_{budget:g}": np.packbits(one.mask, axis=1) for budget, one in done.items()}
-    rows = [{"budget": int(budget), "no_fallback_share": 1 - one.fallback.mean()} for budget, one in done.items()]
+    rows = [{"budget": int(budget), "no_fallback_share": 1 - one.used_fallback.mean()} for budget, one in done.items()]
     return finished(unit, rows, arrays)
 
 
@@ -120,8 +120,8 @@ def test_synafas_own_episodes_are_those_of_the_harness():
     unit = shared.policy_unit(QUICK, "synergy-sweep", 0, "synafa-masked", (3, 5, 8), alpha=0.75)
     dataset = shared.unit_dataset(unit)
     policy = shared.fit_synafa("synafa-masked", dataset)
-    for budget, done in shared.Runner(unit, dataset, None).acquired(dataset.test).items():
-        assert np.array_equal(done.mask, run_policy(policy, dataset, "test", budget).mask())
+    for budget, done in shared.unit_evaluation(unit, dataset, None).runs(unit["method"]).items():
+        assert np.array_equal(done.mask, run_policy(policy, dataset, "test", budget).mask)
 
 
 # --- comparisons
@@ -271,9 +271,9 @@ def test_all_features_of_a_group_are_paid_once():
     dataset = shared.unit_dataset(unit)
     (group,) = dataset.groups
     assert len(group) > 1
-    done = shared.Runner(unit, dataset, None).acquired(dataset.test)[3.0]
+    done = shared.unit_evaluation(unit, dataset, None).runs("all-features")[3.0]
     assert done.mask.all()
     assert (done.cost == dataset.n_features - len(group) + 1).all()
     dear = replace(dataset, costs=np.arange(1.0, dataset.n_features + 1))
     expected = dear.costs.sum() - sum(sorted(dear.costs[list(group)])[1:])
-    assert (shared.Runner(unit, dear, None).acquired(dear.test)[3.0].cost == expected).all()
+    assert (shared.unit_evaluation(unit, dear, None).runs("all-features")[3.0].cost == expected).all()

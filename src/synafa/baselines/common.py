@@ -77,7 +77,6 @@ def rows_of(dataset: Dataset) -> Rows:
 
     x, y = part(dataset.train)
     x_validation, y_validation = part(dataset.validation)
-    reveal = reveal_matrix(dataset)
     return Rows(
         x=x,
         y=y,
@@ -85,18 +84,8 @@ def rows_of(dataset: Dataset) -> Rows:
         y_validation=y_validation,
         costs=torch.from_numpy(dataset.costs.astype(np.float32)),
         n_classes=dataset.n_classes,
-        reveal=None if reveal is None else torch.from_numpy(reveal),
+        reveal=torch.from_numpy(dataset.reveals.astype(np.float32)) if dataset.groups else None,
     )
-
-
-def reveal_matrix(dataset: Dataset) -> np.ndarray | None:
-    """float32 (D, D): row i marks the features shown by asking for i; None without groups."""
-    if not dataset.groups:
-        return None
-    matrix = np.eye(dataset.n_features, dtype=np.float32)
-    for group in dataset.groups:
-        matrix[np.ix_(group, group)] = 1.0
-    return matrix
 
 
 def most_steps(dataset: Dataset, budget: float) -> int:

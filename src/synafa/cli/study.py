@@ -128,7 +128,7 @@ def report(
     Example: `synafa study report --profile standard --output docs/study`
     """
     from synafa.study.experiments.contract import load_experiments
-    from synafa.study.reporting.report import write_report
+    from synafa.study.reporting.write import write_report
 
     settings = _settings(profile, quick, results, seed)
     written = write_report(load_experiments(experiments or ["all"]), settings, output)

@@ -23,6 +23,34 @@ TOLERANCE = 1e-9  # of a price that should just fit what is left
 _META = ("feature_names", "price", "panels", "panel_names", "group", "group_names", "price_in_group")
 
 
+def reveal_matrix(n_features: int, panels: Iterable[Sequence[int]]) -> np.ndarray:
+    """Which features asking for one reveals.
+
+    Parameters
+    ----------
+    n_features : int
+        How many features there are.
+    panels : iterable of sequences of int
+        Features that are revealed together.
+
+    Returns
+    -------
+    bool (D, D)
+        Row j marks all that asking for feature j reveals: its panel, or itself alone.
+
+    Examples
+    --------
+    >>> reveal_matrix(3, [(0, 2)]).astype(int)
+    array([[1, 0, 1],
+           [0, 1, 0],
+           [1, 0, 1]])
+    """
+    revealed = np.eye(n_features, dtype=bool)
+    for panel in panels:
+        revealed[np.ix_(panel, panel)] = True
+    return revealed
+
+
 def affordable(price: Any, remaining: Any) -> np.ndarray:
     """Whether prices fit what is left, up to `TOLERANCE`.
 
@@ -215,11 +243,7 @@ class PriceList:
     @cached_property
     def reveals(self) -> np.ndarray:
         """bool (D, D): row j holds all that asking for feature j reveals."""
-        revealed = np.eye(self.n_features, dtype=bool)
-        for panel in self.panels:
-            revealed[np.ix_(panel, panel)] = True
-        revealed.flags.writeable = False
-        return revealed
+        return _frozen(reveal_matrix(self.n_features, self.panels), bool)
 
     @cached_property
     def panel(self) -> np.ndarray:

@@ -22,13 +22,13 @@ from synafa.study.experiments.gating import TITLES
 from synafa.study.experiments.mnist import acquired, probabilities
 from synafa.study.experiments.shared import (
     THREE,
-    Runner,
     classifier_unit,
     fit_synafa,
     policy_unit,
     policy_units,
     unit_classifier,
     unit_dataset,
+    unit_evaluation,
 )
 
 NAME = "collapse"
@@ -140,7 +140,7 @@ def _size(unit: Unit) -> dict[str, Any]:
     X, y = dataset.X[dataset.test], dataset.y[dataset.test]
     own, _ = acquired(fit_synafa("synafa", part), X, (_SWEEP_BUDGET,))
     aaco = train("aaco", part, _SWEEP_BUDGET, classifier, profile=unit.profile, seed=unit.seed, faithful=True)
-    other = run_policy(aaco, part, "test", _SWEEP_BUDGET).mask()
+    other = run_policy(aaco, part, "test", _SWEEP_BUDGET).mask
     right = {
         name: (probabilities(classifier, X, mask).argmax(axis=1) == y).astype(np.uint8)
         for name, mask in (("synafa", own[_SWEEP_BUDGET]), ("aaco", other))
@@ -159,9 +159,9 @@ def _realigned(unit: Unit) -> dict[str, Any]:
     settings = Settings(unit.profile, unit.seed)
     bank, test = [], {}
     for method in METHODS:
-        runner = Runner(policy_unit(settings, unit["dataset"], 0, method, budgets), dataset, classifier)
-        bank += [done.mask for done in runner.acquired(dataset.train[:most]).values()]
-        for budget, done in runner.acquired(dataset.test).items():
+        evaluation = unit_evaluation(policy_unit(settings, unit["dataset"], 0, method, budgets), dataset, classifier)
+        bank += [done.mask for done in evaluation.runs(method, dataset.train[:most]).values()]
+        for budget, done in evaluation.runs(method).items():
             test[method, int(budget)] = done.mask
     masks = np.concatenate(bank)
     aligned = MaskedMLP.fit(dataset, classifier.config, seed=0, profile=unit.profile, mask_bank=masks)

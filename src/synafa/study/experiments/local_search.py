@@ -32,6 +32,7 @@ from synafa.study.experiments.mnist import (
     with_tables,
 )
 from synafa.study.experiments.shared import classifier_unit, load_dataset
+from synafa.study.experiments.swaps import swap_utilities
 
 NAME = "local-search"
 TITLE = "Non-greedy revision of the acquired sets"
@@ -135,7 +136,6 @@ def start(name: str, quick: bool) -> Start:
 def run(unit: Unit) -> dict[str, Any]:
     from synafa.analysis.objective import local_search, set_objective
     from synafa.neural.shared import shared_classifier
-    from synafa.study.experiments.alignment import swap_utilities
 
     begin = start(unit["setting"], unit.quick)
     classifier = shared_classifier(begin.dataset, profile=unit.profile, seed=0)

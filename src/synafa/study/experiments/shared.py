@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from synafa.study.evidence.comparisons import (  # noqa: F401 (the experiments i
     probability,
     threshold_matched,
 )
+
+if TYPE_CHECKING:
+    from synafa.evaluation import Evaluation, Run
 
 CLASSIFIERS, POLICIES = "classifiers", "policies"  # the folders of results
 VERSION = 1
@@ -149,39 +152,31 @@ def run_classifier(unit: Unit) -> dict[str, Any]:
     return {"rows": [{**row, "validation_loss": min(model.validation_losses, default=None)}]}
 
 
-@dataclass(frozen=True, eq=False)
-class Acquired:
-    """What a policy acquired on n rows: mask (n, D), cost (n,), whether the fallback acted (n,), share by branch."""
-
-    mask: np.ndarray
-    cost: np.ndarray
-    fallback: np.ndarray
-    branches: dict[str, float]
-
-
 def run_policy_unit(unit: Unit) -> dict[str, Any]:
     """Fit the unit's policy, run it at each budget, and measure what the shared classifier makes of it."""
     from synafa.evaluation.metrics import acquired_sets, prediction_metrics
 
-    dataset, classifier = unit_dataset(unit), unit_classifier(unit)
-    runner = Runner(unit, dataset, classifier)
+    dataset, classifier, method = unit_dataset(unit), unit_classifier(unit), unit["method"]
     parts = {"": dataset.test}
     if unit.parameters.get("validation", dataset.name not in (*SWEEPS, "mnist-loop")):
         parts["validation_"] = dataset.validation
+    clock = time.perf_counter()
+    evaluation = unit_evaluation(unit, dataset, classifier)
+    fit_seconds = time.perf_counter() - clock
     rows: list[dict[str, Any]] = []
     arrays: dict[str, np.ndarray] = {f"{part}y": dataset.y[index].astype(np.uint8) for part, index in parts.items()}
     for part, index in parts.items():
-        X, y = dataset.X[index], dataset.y[index]
-        clock, before = time.perf_counter(), runner.fit_seconds
-        acquired = runner.acquired(index)
-        run_seconds = time.perf_counter() - clock - (runner.fit_seconds - before)
-        for budget, done in acquired.items():
-            probabilities = classifier.predict_proba(np.where(done.mask, X, 0), done.mask)
+        y = dataset.y[index]
+        clock = time.perf_counter()
+        evaluation.runs(method, index)
+        run_seconds = time.perf_counter() - clock
+        for budget, done in evaluation.judged(method, index).items():
+            probabilities = done.final_probabilities
             arrays[f"{part}positive_{budget:g}"] = probabilities[:, -1]
             if part:
                 continue
             sets, majority = acquired_sets(done.mask)
-            predicted = probabilities.argmax(axis=1)
+            predicted = done.predictions
             arrays |= {
                 f"correct_{budget:g}": (predicted == y).astype(np.uint8),
                 f"predicted_{budget:g}": predicted.astype(np.uint8),
@@ -197,86 +192,54 @@ def run_policy_unit(unit: Unit) -> dict[str, Any]:
                     "mean_cost": float(done.cost.mean()),
                     "distinct_sets": sets,
                     "majority_set_share": majority,
-                    "no_fallback_share": float(1.0 - done.fallback.mean()),
-                    **{f"steps_{name}": share for name, share in done.branches.items()},
-                    "fit_seconds": runner.fit_seconds,
+                    "no_fallback_share": float(1.0 - done.used_fallback.mean()),
+                    **(_branch_shares(done) if method in OWN else {}),
+                    "fit_seconds": fit_seconds,
                     "run_seconds": run_seconds,
                 }
             )
     return {"rows": rows, "arrays": arrays}
 
 
-class Runner:
-    """A unit's policy, fitted on first use for each budget it must be trained for."""
+def unit_evaluation(unit: Unit, dataset: Dataset, classifier: Any) -> Evaluation:
+    """The evaluation of a unit's policy, fitted on the dataset's training rows, at the unit's budgets."""
+    from synafa.baselines import REGISTRY
+    from synafa.evaluation import Evaluation
 
-    def __init__(self, unit: Unit, dataset: Dataset, classifier: Any) -> None:
-        self.unit, self.dataset, self.classifier = unit, dataset, classifier
-        self.budgets = tuple(float(budget) for budget in unit["budgets"])
-        self.fit_seconds = 0.0
-        self._policies: dict[float | None, Any] = {}
+    method = unit["method"]
+    budgets = tuple(float(budget) for budget in unit["budgets"])
+    policy: Any
+    if method in REGISTRY and REGISTRY[method].per_budget:
+        policy = {budget: _fitted(unit, dataset, classifier, budget) for budget in budgets}
+    else:
+        policy = _fitted(unit, dataset, classifier, max(budgets))
+    forced = not method.endswith("uncorrected")
+    return Evaluation({method: policy}, dataset, classifier, budgets, forced, compiled=True)
 
-    def acquired(self, rows: np.ndarray) -> dict[float, Acquired]:
-        """What the policy acquires on dataset rows, by budget."""
-        if self.unit["method"] == "all-features":
-            everything = np.ones((len(rows), self.dataset.n_features), dtype=bool)
-            cost = np.full(len(rows), self.dataset.full_cost)
-            return dict.fromkeys(self.budgets, Acquired(everything, cost, np.zeros(len(rows), dtype=bool), {}))
-        if self.unit["method"] in OWN:
-            return {budget: self._own(rows, budget) for budget in self.budgets}
-        return self._through_harness(rows)
 
-    def _own(self, rows: np.ndarray, budget: float) -> Acquired:
-        """SynAFA by its own compiled episodes, which equal the harness's."""
-        forced = not self.unit["method"].endswith("uncorrected")
-        done = self._policy(None).acquire(self.dataset.X[rows], budget=budget, on_stop="fallback" if forced else "stop")
-        steps = max(int((done.branch >= 0).sum()), 1)
-        shares = {name: float((done.branch == i).sum()) / steps for i, name in enumerate(done.branch_names)}
-        fallback = (done.branch == done.branch_names.index("fallback")).any(axis=1)
-        return Acquired(done.mask, done.cost, fallback, shares)
+def _fitted(unit: Unit, dataset: Dataset, classifier: Any, budget: float) -> Any:
+    from synafa.baselines import REGISTRY, train
+    from synafa.evaluation import all_features
+    from synafa.evaluation.policies import build_policies
 
-    def _through_harness(self, rows: np.ndarray) -> dict[float, Acquired]:
-        from synafa.evaluation import run_policy
+    method = unit["method"]
+    if method in REGISTRY:
+        return train(method, dataset, budget, classifier, profile=unit.profile, seed=unit.seed, faithful=True)
+    if method in OWN:
+        return fit_synafa(method, dataset, unit.parameters.get("cost_weight"))
+    if method == "all-features":
+        return all_features(dataset.n_features)
+    if method in REFERENCES:
+        return build_policies((method,), dataset, (budget,), seed=unit.seed)[method]
+    raise SynafaError(
+        f"There is no method {method!r} in the study; choose from {', '.join((*OWN, *REFERENCES, *REGISTRY))}."
+    )
 
-        found: dict[float, Acquired] = {}
-        largest = max(self.budgets)
-        per_budget = self._per_budget
-        whole = None if per_budget else run_policy(self._policy(None), self.dataset, rows, largest)
-        for budget in self.budgets:
-            if whole is not None and (budget == largest or not whole.uses_remaining):
-                episodes = whole.at(budget)
-            else:
-                policy = self._policy(budget if per_budget else None)
-                episodes = run_policy(policy, self.dataset, rows, budget)
-            found[budget] = Acquired(episodes.mask(), episodes.total_cost, episodes.used_fallback, {})
-        return found
 
-    @property
-    def _per_budget(self) -> bool:
-        from synafa.baselines import REGISTRY
-
-        return self.unit["method"] in REGISTRY and REGISTRY[self.unit["method"]].per_budget
-
-    def _policy(self, budget: float | None) -> Any:
-        if budget not in self._policies:
-            clock = time.perf_counter()
-            self._policies[budget] = self._fitted(max(self.budgets) if budget is None else budget)
-            self.fit_seconds += time.perf_counter() - clock
-        return self._policies[budget]
-
-    def _fitted(self, budget: float) -> Any:
-        from synafa.baselines import REGISTRY, train
-        from synafa.evaluation.policies import build_policies
-
-        method, dataset, unit = self.unit["method"], self.dataset, self.unit
-        if method in REGISTRY:
-            return train(method, dataset, budget, self.classifier, profile=unit.profile, seed=unit.seed, faithful=True)
-        if method in OWN:
-            return fit_synafa(method, dataset, unit.parameters.get("cost_weight"))
-        if method in REFERENCES:
-            return build_policies((method,), dataset, (budget,), seed=unit.seed)[method]
-        raise SynafaError(
-            f"There is no method {method!r} in the study; choose from {', '.join((*OWN, *REFERENCES, *REGISTRY))}."
-        )
+def _branch_shares(run: Run) -> dict[str, float]:
+    """The share of each branch among all steps."""
+    steps = max(int((run.branch >= 0).sum()), 1)
+    return {f"steps_{name}": float((run.branch == i).sum()) / steps for i, name in enumerate(run.branch_names)}
 
 
 def fit_synafa(method: str, dataset: Dataset, cost_weight: float | None = None) -> Any:
