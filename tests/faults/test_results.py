@@ -228,7 +228,8 @@ def test_a_lost_scheduler_is_called_that(tmp_path, monkeypatch):
     code = (
         "import sys; from distributed import LocalCluster\n"
         "if __name__ == '__main__':\n"
-        "    c = LocalCluster(n_workers=1, threads_per_worker=1, processes=False, protocol='tcp://', dashboard_address=None)\n"
+        "    c = LocalCluster(n_workers=1, threads_per_worker=1, processes=False, protocol='tcp://',\n"
+        "        dashboard_address=None)\n"
         "    print(c.scheduler_address, flush=True); sys.stdin.read()\n"
     )
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}/src:{ROOT}"}
