@@ -23,7 +23,8 @@ CONNECTIONS, REQUESTS = 50, 2000
 _CODE = "import sys; from synafa.cli.app import run; sys.exit(run(sys.argv[1:]))"
 _BODY = json.dumps({"observed": {"x0": 1.0, "x3": 0.0}}).encode()
 _REQUEST = (
-    f"POST /api/next HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(_BODY)}\r\n\r\n"
+    "POST /api/next HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    f"Content-Length: {len(_BODY)}\r\n\r\n"
 ).encode() + _BODY
 
 
