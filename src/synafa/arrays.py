@@ -38,9 +38,17 @@ _DTYPES: dict[str, np.dtype[Any]] = {
 
 
 def write_file(
-    path: str | os.PathLike[str], kind: str, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]
+    path: str | os.PathLike[str],
+    kind: str,
+    arrays: Mapping[str, np.ndarray],
+    meta: Mapping[str, Any],
+    *,
+    own: bool = False,
 ) -> None:
-    """Write arrays and JSON-serialisable metadata atomically; `kind` says what they are, e.g. `"policy"`."""
+    """Write arrays and JSON-serialisable metadata atomically; `kind` says what they are, e.g. `"policy"`.
+
+    `own` as in `atomic_path`: in a cache, a folder in the way is set aside.
+    """
     plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     for name, array in plain.items():
         if array.dtype.newbyteorder("<") not in _DTYPES.values():
@@ -58,7 +66,7 @@ def write_file(
     header["checksum"] = _checksum(kind, text, plain)
     data = _packed(plain, header)
     try:
-        with atomic_path(path) as temporary:
+        with atomic_path(path, own=own) as temporary:
             temporary.write_bytes(data)
     except OSError as error:
         raise SynafaError(f"Cannot write {os.fspath(path)!r}: {error.strerror or error}.") from error

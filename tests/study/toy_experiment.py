@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import time
@@ -43,6 +44,8 @@ def run(unit: Unit) -> dict:
             raise ValueError("the toy was told to fail")
     if mood == "fail":
         raise ValueError("the toy was told to fail")
+    if mood == "hold":  # the interpreter's lock, as compiled code may
+        ctypes.PyDLL(None).sleep(60)
     if mood == "die":
         os.kill(os.getpid(), signal.SIGKILL)
     number = unit["number"]

@@ -86,7 +86,7 @@ def cached(kind: str, configuration: Any, build: Callable[[], State], cache: str
 
 def save_state(path: str | Path, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:
     """Write arrays and JSON values as one file, atomically."""
-    write_file(path, KIND, arrays, meta)
+    write_file(path, KIND, arrays, meta, own=True)
 
 
 def load_state(path: str | Path) -> State:

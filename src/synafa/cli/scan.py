@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -65,8 +67,9 @@ def scan(
         "min_rows": min_rows,
         "seed": seed,
     }
-    result = run_scan(values, y, names, **settings)
-    confirmed = discovery_validation(values, y, names, **settings) if halves else None
+    with _progress(quiet=as_json) as progress:
+        result = run_scan(values, y, names, progress=progress, **settings)
+        confirmed = discovery_validation(values, y, names, progress=progress, **settings) if halves else None
     if output is not None:
         with atomic_path(output) as temporary:
             result.table.write_parquet(temporary)
@@ -81,6 +84,21 @@ def scan(
         for path in (output, heatmap):
             if path is not None:
                 typer.echo(f"wrote {path}")
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """Pairs done and time left on standard error, gone when the work is done."""
+    if quiet:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("pairs"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("pairs", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _as_json(result: ScanResult, confirmed: HalvesResult | None) -> dict[str, Any]:

@@ -111,6 +111,8 @@ def status(
     for line in lines:
         for error in line.errors:
             console.print(f"[red]failed[/red] {escape(error)}", highlight=False)
+        for sentence in line.damaged:
+            console.print(f"[red]damaged[/red] {escape(sentence)}", highlight=False)
     typer.echo(f"Results: {settings.results}")
 
 
@@ -134,6 +136,8 @@ def report(
     written = write_report(load_experiments(experiments or ["all"]), settings, output)
     typer.echo(f"{written.summary} The report is {output / 'report.html'}; README.md beside it says the same.")
     for section in written.sections:
+        for sentence in section.results.damaged:
+            typer.echo(f"damaged {sentence}", err=True)
         if section.problem:
             typer.echo(f"{section.name} could not be reported: {section.problem}", err=True)
     if any(section.problem for section in written.sections):
@@ -170,6 +174,7 @@ def _show_summary(summary: Any, settings: Any, as_json: bool) -> None:
             "ran": len(summary.ran),
             "failed": summary.failed,
             "blocked": summary.blocked,
+            "damaged": summary.damaged,
             "interrupted": summary.interrupted,
             "seconds": round(summary.seconds, 1),
         }
@@ -180,6 +185,8 @@ def _show_summary(summary: Any, settings: Any, as_json: bool) -> None:
         f"{words} after {duration(summary.seconds)}: {len(summary.ran)} units ran, {summary.already} were there, "
         f"{len(summary.failed)} failed, {len(summary.blocked)} blocked, of {summary.total}; profile {settings.profile}."
     )
+    for sentence in summary.damaged:
+        typer.echo(f"damaged  {sentence.replace('counts as not computed', 'was computed again')}")
     for label, error in summary.failed.items():
         typer.echo(f"failed   {label}: {error.splitlines()[-1] if error else ''}")
     for label in summary.blocked:

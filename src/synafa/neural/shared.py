@@ -49,7 +49,7 @@ def shared_classifier(
         except SynafaError:
             pass  # a damaged cache entry is trained again and overwritten below
     model = MaskedMLP.fit(dataset, config, seed=seed, progress=progress, profile=profile)
-    model.save(path)
+    model.save(path, own=True)
     return model
 
 

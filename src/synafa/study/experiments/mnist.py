@@ -150,7 +150,7 @@ def amortised_group(dataset: Dataset, group: str, quick: bool, control: bool = F
         / f"{dataset.name}-{content_hash([config, one.k_infer, one.sampling, dataset.fingerprint()])}.safetensors"
         for one in wanted
     }
-    if not all(path.exists() for path in paths.values()):
+    if not all(_usable(path) for path in paths.values()):
         _compute(dataset, wanted, paths, seed, k_range, size)
     return {name: _load(path) for name, path in paths.items()}
 
@@ -185,11 +185,20 @@ def _compute(
         tables = estimator.tables(codes, y, one.k_infer, one.sampling)
         seconds = np.array([fit_seconds, time.process_time() - clock])
         arrays = {name: getattr(tables, name) for name in _FIELDS}
-        write_file(paths[one.name], _KIND, {**arrays, "seconds": seconds}, {})
+        write_file(paths[one.name], _KIND, {**arrays, "seconds": seconds}, {}, own=True)
 
 
 _KIND = "set of amortised tables"
 _FIELDS = ("single", "pair", "cond", "class_counts")
+
+
+def _usable(path: Any) -> bool:
+    """Whether a table of the cache is there and whole; a damaged one, or a folder in its place, is computed again."""
+    try:
+        _load(path)
+    except Exception:  # each library has its own words for a file that is not what it should be
+        return False
+    return True
 
 
 def _load(path: Any) -> Amortised:

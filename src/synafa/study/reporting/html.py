@@ -105,6 +105,7 @@ def _headline(line: Headline) -> str:
 def _section(section: Section, report: Report) -> str:
     results = section.results
     failed = f", {len(results.failed)} failed" if results.failed else ""
+    failed += f", {len(results.damaged)} damaged" if results.damaged else ""
     parts = [
         f'<h2 id="{escape(section.name)}">{escape(section.title)}</h2>',
         f'<p class="about">{escape(section.name)}, profile {escape(report.profile)}: {len(results)} of '
