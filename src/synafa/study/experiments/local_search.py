@@ -135,7 +135,7 @@ def start(name: str, quick: bool) -> Start:
 def run(unit: Unit) -> dict[str, Any]:
     from synafa.analysis.objective import local_search, set_objective
     from synafa.neural.shared import shared_classifier
-    from synafa.study.experiments.alignment import swap_utilities
+    from synafa.study.experiments.swaps import swap_utilities
 
     begin = start(unit["setting"], unit.quick)
     classifier = shared_classifier(begin.dataset, profile=unit.profile, seed=0)

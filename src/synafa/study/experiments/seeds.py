@@ -17,7 +17,6 @@ import numpy as np
 
 from synafa.study.engine.settings import Settings
 from synafa.study.evidence.comparisons import difference_of
-from synafa.study.experiments.alignment import swap_changes
 from synafa.study.experiments.local_search import Start, start
 from synafa.study.experiments.mnist import (
     BUDGETS,
@@ -30,6 +29,7 @@ from synafa.study.experiments.mnist import (
     with_tables,
 )
 from synafa.study.experiments.shared import EIGHT, Runner, load_dataset, policy_units
+from synafa.study.experiments.swaps import swap_changes
 
 
 def classifiers(dataset: Any, seeds: Sequence[int], profile: str = "standard") -> dict[int, Any]:
