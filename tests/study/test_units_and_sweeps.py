@@ -193,7 +193,8 @@ def test_without_results_every_paper_value_is_not_run(settings):
         assert len({table.label for table in tables}) == len(tables)
         rows = [row for table in tables if isinstance(table, ReportTable) for row in table.rows]
         assert {row.verdict for row in rows} <= {Verdict.NOT_RUN, Verdict.NOT_COMPARABLE, None}
-        assert experiment.figures(results) == []
+        drawn = [figure.name for figure in experiment.figures(results)]
+        assert drawn in ([], ["synafa-overview"])  # a drawing that needs no results
         assert experiment.headline(results) == []
 
 

@@ -62,6 +62,10 @@ class Rows:
     def weights(self, normalised: bool = True) -> Tensor:
         return class_weights(self.y, self.n_classes, normalised)
 
+    def unit_weights(self) -> Tensor:
+        """Class weights with a mean of 1 over rows."""
+        return unit_weights(self.y, self.n_classes)
+
     def shown(self, taken: Tensor) -> Tensor:
         """The mask that asking for `taken` (n, D) shows."""
         return taken if self.reveal is None else (taken @ self.reveal).clamp_max(1.0)
@@ -142,6 +146,12 @@ def class_weights(y: Tensor, n_classes: int, normalised: bool = True) -> Tensor:
     return (weights / weights.sum() if normalised else weights).float()
 
 
+def unit_weights(y: Tensor, n_classes: int) -> Tensor:
+    """w_k = 1/(K p_k): a mean of 1 over rows, so that a weighted loss is the loss in nats of balanced classes."""
+    weights = class_weights(y, n_classes, normalised=False)
+    return weights / (weights > 0).sum()
+
+
 def sample_losses(logits: Tensor, y: Tensor, weights: Tensor) -> Tensor:
     """w_y * cross-entropy of each row."""
     return nn.functional.cross_entropy(logits, y, weight=weights, reduction="none")
@@ -163,8 +173,12 @@ def set_lr(optimiser: torch.optim.Optimizer, lr: float) -> None:
 
 
 def batches(n: int, size: int) -> Iterator[Tensor]:
-    """Shuffled index batches covering 0..n-1 once (torch's global generator); the last one may be small."""
-    yield from torch.randperm(n).split(size)
+    """Shuffled full index batches of 0..n-1 (torch's global generator); what does not fill one is left to other passes.
+
+    A handful of rows would move the network as far as a whole batch. Fewer rows than `size` are one batch.
+    """
+    parts = torch.randperm(n).split(size)
+    yield from (part for part in parts if len(part) == size or len(parts) == 1)
 
 
 def descend(optimiser: torch.optim.Optimizer, loss: Tensor) -> None:
@@ -220,9 +234,15 @@ class BestState:
         if self._state is not None:
             self.module.load_state_dict(self._state)
 
+    def state_dict(self) -> dict[str, Any]:
+        return {"loss": self.loss, "state": self._state}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.loss, self._state = state["loss"], state["state"]
+
 
 class Plateau:
-    """Learning rate x 0.2 after `patience` epochs without a relative improvement of 1e-4; stop after patience + 2.
+    """Learning rate x 0.2 once more than `patience` epochs bring no relative improvement of 1e-4; one more ends it.
 
     `step(loss)` takes an epoch's validation loss and says whether to stop; `restore()` brings the best state back.
     """
@@ -252,13 +272,20 @@ class Plateau:
             self.bad_epochs = 0
         else:
             self.bad_epochs += 1
-        if self.bad_epochs == self.patience:
+        if self.bad_epochs == self.patience + 1:
             for group in self.optimiser.param_groups:
                 group["lr"] = max(group["lr"] * self.factor, self.min_lr)
         return self.bad_epochs > self.patience + 1
 
     def restore(self) -> None:
         self.best.restore()
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"best": self.best.state_dict(), "bad_epochs": self.bad_epochs, "reference": self._reference}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.best.load_state_dict(state["best"])
+        self.bad_epochs, self._reference = state["bad_epochs"], state["reference"]
 
 
 def module_arrays(module: nn.Module, prefix: str = "") -> dict[str, np.ndarray]:

@@ -18,6 +18,7 @@ from synafa.baselines.policy import BaselinePolicy
 from synafa.baselines.settings import EpochSettings
 from synafa.baselines.training import Progress
 from synafa.datasets.dataset import Dataset
+from synafa.neural.resume import resumable
 from synafa.stats import roc_area
 
 
@@ -60,7 +61,7 @@ def _train(rows: Rows, settings: Settings, tick: Ticker) -> nn.Sequential:
     weights = rows.weights()
     optimiser = adam(network.parameters(), settings.lr)
     plateau = Plateau(network, optimiser, settings.patience, settings.min_lr)
-    for _ in range(settings.epochs):
+    for _ in resumable("importance", settings.epochs, network=network, optimiser=optimiser, plateau=plateau):
         one_epoch(rows, settings.batch, optimiser, lambda x, y: weighted_loss(network(x), y, weights))
         tick()
         with torch.no_grad():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from synafa.study import Unit
+from synafa.study.engine.unit import Unit
 from synafa.study.experiments.mnist import probabilities
 
 if TYPE_CHECKING:
