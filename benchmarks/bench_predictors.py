@@ -2,13 +2,15 @@
 
 Every candidate is fitted on two thirds of a table and judged on masked copies of the rest (known sets of log-uniform
 size): log loss in nats, calibration error, seconds. `--quick` takes six small tables and one split; `--times` measures
-the default's fit, prediction and size at the stated shapes; `--markdown` prints the tables of `docs/predictor.md`.
+the default's fit, prediction and size at the stated shapes; `--markdown` prints the table of `docs/predictor.md`.
+`--json FILE` keeps what was measured and goes on from there; slow candidates are measured on the first split only.
 Tables that are not scikit-learn's or drawn come from the folder named by SYNAFA_DATA.
 """
 
 from __future__ import annotations
 
 import io
+import json
 import os
 import sys
 import time
@@ -33,6 +35,8 @@ Proba = Callable[[np.ndarray, np.ndarray], np.ndarray]
 QUICK = ("iris", "hepatitis", "heart", "breast cancer", "xor", "noise")
 SPLITS = (10, 11, 12)
 TEST_ROWS = 3_000
+COPIES = 12_000
+"""Libraries that fit once get about this many masked rows, and at least two copies of every row."""
 
 
 def _folder() -> Path:
@@ -125,7 +129,7 @@ TABLES: dict[str, Callable[[], Table]] = {
 
 def _copies(X: np.ndarray, y: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Masked copies for libraries that fit once: NaN where unknown."""
-    rng, copies = np.random.default_rng(seed), int(np.clip(20_000 // len(y), 3, 20))
+    rng, copies = np.random.default_rng(seed), int(np.clip(COPIES // len(y), 2, 20))
     return np.concatenate([np.where(training_masks(~np.isnan(X), rng), X, np.nan) for _ in range(copies)]), np.tile(
         y, copies
     )
@@ -161,7 +165,7 @@ def _perceptron() -> object:
     from sklearn.preprocessing import StandardScaler
 
     filled = SimpleImputer(strategy="constant", fill_value=0.0, add_indicator=True, keep_empty_features=True)
-    network = MLPClassifier((64,), alpha=0.01, early_stopping=True, max_iter=60, random_state=0)
+    network = MLPClassifier((64,), alpha=0.01, early_stopping=True, max_iter=30, random_state=0)
     return make_pipeline(StandardScaler(), filled, network)
 
 
@@ -213,9 +217,10 @@ def measure(name: str, split: int) -> dict[str, tuple[float, float, float]]:
     fitted("class shares", lambda: lambda V, M: np.tile(shares, (len(V), 1)))
     fitted("logistic", lambda: _library(_logistic, n_classes, X, y, split))
     fitted("GAM", lambda: _additive(X, y, n_classes, categories, split))
-    fitted("MLPClassifier", lambda: _library(_perceptron, n_classes, X, y, split))
     fitted("boosting, 60", lambda: _library(lambda: _boosting(60), n_classes, X, y, split))
-    fitted("boosting, 200", lambda: _library(lambda: _boosting(200), n_classes, X, y, split))
+    if split == SPLITS[0]:
+        fitted("MLPClassifier", lambda: _library(_perceptron, n_classes, X, y, split))
+        fitted("boosting, 200", lambda: _library(lambda: _boosting(200), n_classes, X, y, split))
     models: list[MaskedPredictor] = []
 
     def default() -> Proba:
@@ -233,7 +238,9 @@ def measure(name: str, split: int) -> dict[str, tuple[float, float, float]]:
 
 
 def _print(results: dict[str, list[dict[str, tuple[float, float, float]]]], markdown: bool) -> None:
-    candidates = list(next(iter(results.values()))[0])
+    """Candidates side by side, each table over the same splits for all of them."""
+    runs = [run for table in results.values() for run in table]
+    candidates = [c for c in runs[0] if all(c in run for run in runs)]
     mean = {
         table: {c: np.mean([run[c] for run in runs], axis=0) for c in candidates} for table, runs in results.items()
     }
@@ -286,11 +293,24 @@ def main() -> None:
     if "--times" in words:
         return times()
     names = [name for name in TABLES if "--quick" not in words or name in QUICK]
-    results: dict[str, list[dict[str, tuple[float, float, float]]]] = {}
-    for name in names:
-        results[name] = [measure(name, split) for split in (SPLITS[:1] if "--quick" in words else SPLITS)]
-        print(f"{name}: done", file=sys.stderr, flush=True)
-    return _print(results, "--markdown" in words)
+    kept = Path(words[words.index("--json") + 1]) if "--json" in words else None
+    lines = [json.loads(line) for line in kept.read_text().splitlines()] if kept and kept.exists() else []
+    there = {(name, split): run for name, split, run in lines}
+    splits = SPLITS[:1] if "--quick" in words else SPLITS
+    for split in splits:
+        for name in names:
+            if (name, split) in there:
+                continue
+            there[name, split] = measure(name, split)
+            if kept:
+                with kept.open("a") as file:
+                    file.write(json.dumps([name, split, there[name, split]]) + "\n")
+    results = {name: [there[name, split] for split in splits] for name in names}
+    markdown = "--markdown" in words
+    _print(results, markdown)
+    if len(splits) > 1:
+        print("\nThe first split alone, with the slow candidates:\n")
+        _print({name: runs[:1] for name, runs in results.items()}, markdown)
 
 
 if __name__ == "__main__":
