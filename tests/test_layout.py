@@ -19,7 +19,7 @@ LAYERS = [
     "notebook",
     "files",
     "arrays",
-    "parallel",
+    "memory",
     "table",
     "money",
     "stats",

@@ -154,7 +154,7 @@ class PairCounts:
         """
         from synafa.information.exchange import counts_from_bytes
 
-        return counts_from_bytes(data)
+        return counts_from_bytes(cls, data)
 
     def __add__(self, other: PairCounts) -> PairCounts:
         if not isinstance(other, PairCounts):

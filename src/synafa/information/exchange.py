@@ -55,12 +55,10 @@ def counts_to_bytes(counts: PairCounts) -> bytes:
     return pack_arrays("pair counts", arrays, meta | {"dtype": counts.classes.dtype.str})
 
 
-def counts_from_bytes(data: bytes) -> PairCounts:
-    """The PairCounts that `counts_to_bytes` packed."""
-    from synafa.information.counts import PairCounts
-
+def counts_from_bytes(kind: type[PairCounts], data: bytes) -> PairCounts:
+    """The PairCounts that `counts_to_bytes` packed; `kind` is the class."""
     arrays, meta = unpack_arrays("pair counts", data)
-    counts = PairCounts(meta["n_features"], meta["n_bins"], labels_array(meta["classes"], meta["dtype"]))
+    counts = kind(meta["n_features"], meta["n_bins"], labels_array(meta["classes"], meta["dtype"]))
     rows, columns = np.triu_indices(counts.joint.shape[1], k=1)
     counts.class_counts = arrays["class_counts"]
     counts.plane_counts = arrays["plane_counts"]

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from synafa.arrays import write_file
 from synafa.errors import SynafaError
 from synafa.model.answer import Answer
 from synafa.model.asking import answer, fetch_all
@@ -246,9 +247,27 @@ class AcquisitionClassifier(ClassifierMixin, BaseEstimator):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write policy and predictor to one file, which holds no training rows; `synafa.load_model` reads it back."""
-        from synafa.model.storage import save_model
+        write_file(path, "model", *self.to_arrays())
 
-        save_model(self, path)
+    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Arrays and JSON values of the fitted model; no training rows are among them."""
+        check_fitted(self, "policy_")
+        if not hasattr(self.predictor_, "to_arrays"):
+            name = type(getattr(self.predictor_, "classifier", self.predictor_)).__name__
+            raise SynafaError(f"The predictor {name} cannot be stored without pickle; fit with predictor=None.")
+        found, about = self.policy_.to_arrays()
+        arrays = {f"policy.{name}": array for name, array in found.items()}
+        arrays["ranges"] = np.where(np.isnan(self.ranges_), np.inf, self.ranges_)
+        meta: dict[str, Any] = {
+            "policy_kind": "plan-tree" if isinstance(self.policy_, PlanTree) else "policy",
+            "policy": about,
+            "predictor": None,  # a plan tree holds its own
+            "error_costs": None if self.error_costs_ is None else self.error_costs_.to_meta(),
+        }
+        if meta["policy_kind"] == "policy":
+            more, meta["predictor"] = self.predictor_.to_arrays()
+            arrays |= {f"predictor.{name}": array for name, array in more.items()}
+        return arrays, meta
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -278,7 +297,7 @@ class AcquisitionClassifier(ClassifierMixin, BaseEstimator):
             return fit_predictor
         if hasattr(self.predictor, "get_params"):
             return NanPredictorFactory(self.predictor, self.n_masks)
-        return self.predictor  # type: ignore[no-any-return]
+        return self.predictor
 
     def _fit_predictor(self, X: Any, y: np.ndarray, progress: Callable[[float, str], None] | None) -> Any:
         values = self.policy_.encode(X)

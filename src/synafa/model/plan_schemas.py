@@ -13,7 +13,10 @@ from synafa.model.validation import Array, InvalidModelError, Schema, Sizes, Val
 from synafa.money.errors import ErrorCosts
 
 _NODE, _ITEM, _FEATURE = ("N",), ("L",), ("D",)
-_LOSS = {"low": -LARGEST, "high": LARGEST}
+
+
+def _number(shape: tuple[str | int, ...], infinity: bool = False) -> Array:
+    return Array("f8", shape, -LARGEST, None if infinity else LARGEST, infinity)
 
 
 def _error_costs(value: Any) -> str | None:
@@ -51,21 +54,21 @@ register(
     Schema(
         arrays={
             **{f"tree_{name}": Array("i4", _NODE, -1) for name in ("feature", "ask", "left", "right")},
-            "tree_threshold": Array("f8", _NODE, **_LOSS),
+            "tree_threshold": _number(_NODE),
             "tree_missing_left": Array("b", _NODE),
             **{f"tree_{name}": Array("i4", _NODE, 0) for name in ("start", "planned", "stop")},
             "tree_items": Array("i4", _ITEM, 0),
             "tree_price": Array("f8", _ITEM, 0.0, LARGEST),
             "tree_count": Array("i8", _NODE, 0),
             "tree_class_counts": Array("i8", ("N", "K"), 0),
-            "tree_loss_before": Array("f8", _NODE, **_LOSS),
-            "tree_loss_after": Array("f8", _ITEM, **_LOSS),
-            "tree_gain": Array("f8", _NODE, **_LOSS),
+            "tree_loss_before": _number(_NODE),
+            "tree_loss_after": _number(_ITEM),
+            "tree_gain": _number(_NODE),
             "tree_error": Array("f8", _NODE, 0.0, LARGEST),
             "tree_changes": Array("f8", _NODE, 0.0, 1.0),
             "tree_sure": Array("f8", _NODE, 0.0, 1.0 + 1e-9),
             "tree_runner": Array("i4", ("L", 3), -1),
-            "tree_runner_loss": Array("f8", ("L", 3), **_LOSS, infinity=True),
+            "tree_runner_loss": _number(("L", 3), True),
             "tree_left_over": Array("f8", _NODE, -1e-6, infinity=True),
             "prices_price": Array("f8", _FEATURE, 0.0, LARGEST),
             "prices_price_in_group": Array("f8", _FEATURE, 0.0, LARGEST),
@@ -74,8 +77,8 @@ register(
             "prices_follows": Array("b", ("D", "D")),
             "copies_source": Array("i4", ("M",), 0),
             "copies_target": Array("i4", ("M",), 0),
-            "copies_slope": Array("f8", ("M",), **_LOSS),
-            "copies_intercept": Array("f8", ("M",), **_LOSS),
+            "copies_slope": _number(("M",)),
+            "copies_intercept": _number(("M",)),
             "known": Array("b", _FEATURE),
             "unavailable": Array("b", _FEATURE),
             "single": Array("f8", _FEATURE, -1e-6, 64.0),
@@ -107,10 +110,10 @@ register(
         arrays={
             "basis.numbers": Array("i8", ("Dn",), 0),
             "basis.texts": Array("i8", ("Dc",), 0),
-            "basis.centre": Array("f8", ("Dn",), **_LOSS),
+            "basis.centre": _number(("Dn",)),
             "basis.scale": Array("f8", ("Dn",), 0.0, LARGEST),
             "basis.grid": Array("f8", ("Dn", "grid"), infinity=True),
-            "basis.score": Array("f8", ("Dn", "grid"), **_LOSS),
+            "basis.score": _number(("Dn", "grid")),
             "basis.knots": Array("f8", ("Dn", "knots"), infinity=True),
             "basis.slot_start": Array("i8", ("Dc+1",), 0),
             "basis.level_start": Array("i8", ("Dc+1",), 0),

@@ -22,7 +22,10 @@ from synafa.model.validation import (
     whole,
 )
 
-_BITS = {"low": -1e-6, "high": 64.0}  # information: rounding below zero is harmless, and no class needs 64 bits
+_BITS: dict[str, Any] = {
+    "low": -1e-6,
+    "high": 64.0,
+}  # information: rounding below zero is harmless, and no class needs 64 bits
 MOST_FEATURES, _MOST_BINS, LARGEST = 1_000_000, 16, 1e300
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from synafa.arrays import read_any, read_file, write_file
+from synafa.arrays import read_any, read_file
 from synafa.errors import SynafaError
 from synafa.model import plan_schemas as plan_schemas  # these two declare what the parts must be
 from synafa.model import schemas as schemas
@@ -20,8 +20,6 @@ from synafa.model.validation import InvalidModelError, validate
 
 if TYPE_CHECKING:
     from synafa.policy.rule import DecisionRule
-
-Stored = tuple[dict[str, np.ndarray], dict[str, Any]]
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -39,14 +37,11 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     SynafaError
         When the model cannot be stored or the file cannot be written.
     """
-    if hasattr(model, "policy_"):
-        write_file(path, "model", *_taken_apart(model))
-    elif hasattr(model, "to_arrays"):
-        write_file(path, _kind_of(model), *model.to_arrays())
-    else:
+    if not hasattr(model, "to_arrays"):
         raise SynafaError(
             f"A {type(model).__name__} cannot be saved, only a fitted AcquisitionClassifier, PlanTree or SynAFA."
         )
+    model.save(path)
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
@@ -84,10 +79,6 @@ def load_rule(path: str | os.PathLike[str]) -> DecisionRule:
         return DecisionRule.from_arrays(arrays, meta)
 
 
-def _kind_of(policy: Any) -> str:
-    return "plan-tree" if hasattr(policy, "tree_") else "policy"
-
-
 def _policy(kind: str, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> Any:
     if kind == "policy":
         from synafa.policy.synafa import SynAFA
@@ -100,32 +91,8 @@ def _policy(kind: str, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]
     return PlanTree.from_arrays(arrays, meta)
 
 
-def _taken_apart(model: Any) -> Stored:
-    """The arrays and JSON values of a fitted AcquisitionClassifier."""
-    policy, predictor = model.policy_, model.predictor_
-    arrays, meta = policy.to_arrays()
-    own = {f"policy.{name}": array for name, array in arrays.items()} | {
-        "ranges": np.where(np.isnan(model.ranges_), np.inf, model.ranges_)
-    }
-    out: dict[str, Any] = {
-        "policy_kind": _kind_of(policy),
-        "policy": meta,
-        "predictor": None,
-        "error_costs": None if model.error_costs_ is None else model.error_costs_.to_meta(),
-    }
-    if not hasattr(predictor, "to_arrays"):
-        name = type(getattr(predictor, "classifier", predictor)).__name__
-        raise SynafaError(
-            f"The predictor {name} cannot be stored without pickle; fit with predictor=None, or save policy_."
-        )
-    if out["policy_kind"] == "policy":
-        more, out["predictor"] = predictor.to_arrays()
-        own |= {f"predictor.{name}": array for name, array in more.items()}
-    return own, out
-
-
 def _put_together(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> Any:
-    """The AcquisitionClassifier that `_taken_apart` described."""
+    """The AcquisitionClassifier that `to_arrays` described."""
     from synafa.model.classifier import AcquisitionClassifier
     from synafa.money.errors import ErrorCosts
 

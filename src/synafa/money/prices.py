@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from synafa.errors import SynafaError
-from synafa.money.cells import close_to
+from synafa.money.cells import as_price, close_to
 
 TOLERANCE = 1e-9  # of a price that should just fit what is left
 _META = ("feature_names", "price", "panels", "panel_names", "group", "group_names", "price_in_group")
@@ -177,7 +177,7 @@ class PriceList:
         """From the columns of a price list, None or "" for an empty cell; the rules are those of `from_csv`."""
         from synafa.money.price_file import from_columns
 
-        return from_columns(feature, price, panel, group, price_in_group)
+        return cls(**from_columns(feature, price, panel, group, price_in_group))
 
     @classmethod
     def from_csv(
@@ -210,7 +210,7 @@ class PriceList:
         """
         from synafa.money.price_file import read_prices
 
-        return read_prices(path, feature_names, known=known, default=default)
+        return cls(**read_prices(path, feature_names, known=known, default=default))
 
     @classmethod
     def resolve(
@@ -414,17 +414,6 @@ class PriceList:
                 if len(set(values[list(panel)].tolist())) > 1:
                     members = ", ".join(repr(names[j]) for j in panel)
                     raise SynafaError(f"The members of panel {label!r} ({members}) must have one price and one group.")
-
-
-def as_price(name: str, value: Any, what: str = "price") -> float:
-    """A finite number of at least 0."""
-    try:
-        number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number) or number < 0:
-        raise SynafaError(f"The {what} of {name!r} is {value!r}; a {what} must be a finite number of at least 0.")
-    return number
 
 
 def _frozen(values: Any, dtype: type) -> np.ndarray:

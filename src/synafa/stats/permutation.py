@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import exp, log
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -159,7 +160,8 @@ def exact_pair_tests(tables: ArrayLike) -> list[PairPermutationResult]:
     tails = np.minimum(1.0, np.exp(laws[:, :2]))
     logs = np.minimum(0.0, laws[:, :2] / np.log(10.0))
     columns = (sizes, *atoms.T, *tails.T, *logs.T, laws[:, 2], laws[:, 3])
-    return [PairPermutationResult(*row, "exact", 0) for row in zip(*(column.tolist() for column in columns))]
+    rows: list[Any] = list(zip(*(column.tolist() for column in columns)))
+    return [PairPermutationResult(*row, "exact", 0) for row in rows]
 
 
 def many_pair_atoms(tables: NDArray[np.int64]) -> NDArray[np.float64]:

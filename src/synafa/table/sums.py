@@ -30,7 +30,7 @@ def _add(chunks, bits):  # type: ignore[no-untyped-def]
     """Add a finite double, given by its bits."""
     exponent = np.int64((bits >> np.uint64(52)) & np.uint64(0x7FF))
     fraction = np.int64(bits & _FRACTION) | (np.int64(exponent > 0) << np.int64(52))
-    place = max(exponent, 1)
+    place = np.int64(max(exponent, np.int64(1)))
     index, shift = place >> 5, place & 31
     sign = np.int64(1) - np.int64(2) * np.int64(bits >> np.uint64(63))
     chunks[index] += sign * ((fraction << shift) & _LOW)
