@@ -201,7 +201,11 @@ class SynAFA(BaseEstimator):
         return self.rule_.next_feature(observed, remaining=remaining, unavailable=unavailable)
 
     def propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> np.ndarray:
-        """The next feature of every row in its own state, -1 for stop: the policy's side of the evaluation harness."""
+        """The next feature of every row in its own state, -1 for stop: the policy's side of the evaluation harness.
+
+        Where `affordability` is not "strict" a proposal may cost more than what remains. The harness ends the episode
+        there, as `acquire` does, and `next_feature` answers with a stop whose reason is "unaffordable".
+        """
         return self.propose_with_reason(values, mask, remaining)[0]
 
     def propose_with_reason(
