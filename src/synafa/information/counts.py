@@ -144,8 +144,8 @@ class PairCounts:
 
         return counts_to_bytes(self)
 
-    @staticmethod
-    def from_bytes(data: bytes) -> PairCounts:
+    @classmethod
+    def from_bytes(cls, data: bytes) -> PairCounts:
         """The counts that `to_bytes` wrote; damaged bytes are refused.
 
         >>> counts = PairCounts.from_codes([[0, 1], [1, 1]], [0, 1])
