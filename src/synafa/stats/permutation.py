@@ -161,7 +161,8 @@ def exact_pair_tests(tables: ArrayLike) -> list[PairPermutationResult]:
     logs = np.minimum(0.0, laws[:, :2] / np.log(10.0))
     columns = (sizes, *atoms.T, *tails.T, *logs.T, laws[:, 2], laws[:, 3])
     rows: list[Any] = list(zip(*(column.tolist() for column in columns)))
-    return [PairPermutationResult(*row, method="exact", n_permutations=0) for row in rows]
+    exact: Any = ("exact", 0)
+    return [PairPermutationResult(*row, *exact) for row in rows]
 
 
 def many_pair_atoms(tables: NDArray[np.int64]) -> NDArray[np.float64]:
