@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from synafa.report.figures import line_with_interval, new_figure, zero_line
 from synafa.study import Figure, Headline, PlainTable, ReportRow, ReportTable, Settings, Unit
 from synafa.study.engine.results import Results
-from synafa.study.evidence.figures import line_with_interval, new_figure, zero_line
 from synafa.study.evidence.paper import PaperValue
 
 NAME = "toy"

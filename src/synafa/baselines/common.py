@@ -17,19 +17,8 @@ import torch
 from torch import Tensor, nn
 
 from synafa.datasets.dataset import Dataset
-
-TINY = 1e-9
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Run torch on one thread inside, and on what it was before afterwards."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+from synafa.money.prices import TOLERANCE
+from synafa.neural.training import one_thread
 
 
 @contextmanager
@@ -100,7 +89,7 @@ def most_steps(dataset: Dataset, budget: float) -> int:
         costs[members[0]] = costs[members].min()
         costs[members[1:]] = np.inf
     total = np.cumsum(np.sort(costs))
-    return max(1, int((total <= budget + TINY).sum()))
+    return max(1, int((total <= budget + TOLERANCE).sum()))
 
 
 def allowed(mask: np.ndarray, costs: np.ndarray, remaining: np.ndarray, faithful: bool = False) -> np.ndarray:
@@ -108,7 +97,7 @@ def allowed(mask: np.ndarray, costs: np.ndarray, remaining: np.ndarray, faithful
     hidden = ~np.asarray(mask, dtype=bool)
     if faithful:
         return hidden
-    return hidden & (costs[None, :] <= np.asarray(remaining, dtype=np.float64)[:, None] + TINY)
+    return hidden & (costs[None, :] <= np.asarray(remaining, dtype=np.float64)[:, None] + TOLERANCE)
 
 
 def best_allowed(scores: np.ndarray, may: np.ndarray) -> np.ndarray:

@@ -17,9 +17,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from synafa.baselines.common import TINY
 from synafa.baselines.settings import MethodSettings
 from synafa.errors import SynafaError
+from synafa.money.prices import TOLERANCE
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Arena:
         self.costs = costs.double()
         self.budget = float(budget)
         self.reveal = None if reveal is None else reveal.bool()
-        self.start_allowed = self.costs <= self.budget + TINY
+        self.start_allowed = self.costs <= self.budget + TOLERANCE
         if not bool(self.start_allowed.any()):
             cheapest = float(self.costs.min())
             raise SynafaError(f"The budget {budget:g} affords no feature; the cheapest costs {cheapest:g}.")
@@ -120,7 +120,7 @@ class Arena:
 
 def affordable(mask: Tensor, remaining: Tensor, costs: Tensor) -> Tensor:
     """bool (..., D): hidden and within what remains."""
-    return ~mask & (costs <= remaining[..., None] + TINY)
+    return ~mask & (costs <= remaining[..., None] + TOLERANCE)
 
 
 def collect(arena: Arena, choose: Callable[[Arena], Tensor], steps: int) -> Frames:

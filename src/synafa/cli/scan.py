@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from synafa.cli.common import tell
+from synafa.cli.common import print_json, tell
 
 if TYPE_CHECKING:
     import polars as pl
@@ -78,7 +77,7 @@ def scan(
 
         draw_heatmap(result, heatmap, f"{data.name}: information about {target}")
     if as_json:
-        typer.echo(json.dumps(_as_json(result, confirmed), indent=2, ensure_ascii=False))
+        print_json(_as_json(result, confirmed))
     else:
         _print(result, confirmed, method.value, top)
         for path in (output, heatmap):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from synafa.cli.common import print_json
 
 study_app = typer.Typer(
     no_args_is_help=True,
@@ -90,9 +91,7 @@ def status(
     settings = _settings(profile, quick, results, seed)
     lines = study_status(load_experiments(experiments or ["all"]), settings)
     if as_json:
-        typer.echo(
-            json.dumps({"profile": settings.profile, "experiments": [line.as_dict() for line in lines]}, indent=2)
-        )
+        print_json({"profile": settings.profile, "experiments": [line.as_dict() for line in lines]})
         return
     from rich.console import Console
     from rich.markup import escape
@@ -155,7 +154,7 @@ def _show_plan(open_units: list[Any], total: int, as_json: bool) -> None:
 
     if as_json:
         plan = [{**unit.to_dict(), "key": unit.key, "needs": [need.key for need in unit.needs]} for unit in open_units]
-        typer.echo(json.dumps(plan, indent=2))
+        print_json(plan)
         return
     for unit in open_units:
         typer.echo(f"{unit.key}  {duration(unit.cost):>8}  {unit.label}")
@@ -178,7 +177,7 @@ def _show_summary(summary: Any, settings: Any, as_json: bool) -> None:
             "interrupted": summary.interrupted,
             "seconds": round(summary.seconds, 1),
         }
-        typer.echo(json.dumps(facts, indent=2))
+        print_json(facts)
         return
     words = "Interrupted" if summary.interrupted else "Finished"
     typer.echo(

@@ -89,10 +89,6 @@ class Schedule:
                 self.blocked.add(key)
                 self.summary.blocked.append(other.label)
 
-    def release(self, unit: Unit) -> None:
-        """The unit did not run after all; it is ready again."""
-        self.running.pop(unit.key, None)
-
     def close(self, interrupted: bool = False) -> Summary:
         self.summary.interrupted = interrupted
         self.summary.seconds = time.perf_counter() - self._started

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from synafa.report.figures import new_figure, zero_line
+from synafa.report.style import COLOURS, CYCLE
 from synafa.study import Figure, Headline, PlainTable, ReportRow, ReportTable, Settings, Unit
 from synafa.study.engine.results import Results
-from synafa.study.evidence.figures import COLOURS, CYCLE, new_figure, zero_line
 from synafa.study.evidence.paper import find_value, paper_value
 from synafa.study.experiments import local_search
 from synafa.study.experiments.local_search import GROUPS, NINE, SETTINGS, present

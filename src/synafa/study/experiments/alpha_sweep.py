@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from synafa.datasets.synthetic import ALPHAS
+from synafa.report.figures import line_with_interval, new_figure, zero_line
 from synafa.study.engine.results import Results
 from synafa.study.engine.settings import Settings
 from synafa.study.engine.unit import Unit
-from synafa.study.evidence.figures import line_with_interval, new_figure, zero_line
 from synafa.study.evidence.paper import find_value, paper_value
 from synafa.study.evidence.tables import Figure, Headline, PlainTable, ReportRow, ReportTable
 from synafa.study.experiments.shared import THREE, array

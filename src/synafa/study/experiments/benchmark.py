@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from synafa.report.figures import new_figure
+from synafa.report.style import COLOURS
 from synafa.study.engine.results import Results
 from synafa.study.engine.settings import Settings
 from synafa.study.engine.unit import Unit
-from synafa.study.evidence.figures import COLOURS, new_figure
 from synafa.study.evidence.overview import overview_figure
 from synafa.study.evidence.paper import find_value, paper_value
 from synafa.study.evidence.tables import Figure, Headline, PlainTable, ReportRow, ReportTable

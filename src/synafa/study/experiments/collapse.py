@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from synafa.report.figures import new_figure, zero_line
+from synafa.report.style import COLOURS
 from synafa.study import Figure, Headline, PlainTable, ReportRow, ReportTable, Settings, Unit
 from synafa.study.engine.results import Results
 from synafa.study.evidence.comparisons import difference_of
-from synafa.study.evidence.figures import COLOURS, new_figure, zero_line
 from synafa.study.evidence.paper import PaperValue, find_value, paper_value
 from synafa.study.experiments.branching import branching, prefixes
 from synafa.study.experiments.gating import TITLES

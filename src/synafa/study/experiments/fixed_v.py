@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from synafa.datasets.synthetic import FIXED_V_WEIGHTS
+from synafa.report.figures import new_figure, zero_line
 from synafa.study.engine.results import Results
 from synafa.study.engine.settings import Settings
 from synafa.study.engine.unit import Unit
-from synafa.study.evidence.figures import new_figure, zero_line
 from synafa.study.evidence.paper import paper_value
 from synafa.study.evidence.tables import Figure, Headline, PlainTable, ReportRow, ReportTable
 from synafa.study.experiments.alpha_sweep import BASELINES, TITLES, correlation_rows

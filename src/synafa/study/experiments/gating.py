@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from synafa.report.figures import line_with_interval, new_figure
 from synafa.stats.multiplicity import pvalue_text
 from synafa.study import Figure, Headline, PlainTable, ReportRow, ReportTable, Settings, Unit
 from synafa.study.engine.results import Results
 from synafa.study.evidence.comparisons import difference_of
-from synafa.study.evidence.figures import line_with_interval, new_figure
 from synafa.study.evidence.paper import PaperValue, paper_value
 from synafa.study.evidence.tables import starred
 from synafa.study.experiments.mnist import acquired, probabilities, with_tables

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from synafa.report.figures import line_with_interval, new_figure, zero_line
+from synafa.report.style import COLOURS
 from synafa.study import Figure, Headline, PlainTable, ReportRow, ReportTable, Settings, Unit
 from synafa.study.engine.results import Results
 from synafa.study.evidence.comparisons import Difference, array, difference_of
-from synafa.study.evidence.figures import COLOURS, line_with_interval, new_figure, zero_line
 from synafa.study.evidence.paper import paper_table, paper_value
 from synafa.study.experiments import amortised
 from synafa.study.experiments.mnist import (

@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from synafa.datasets.synthetic import ALPHAS, FIXED_V_WEIGHTS
+from synafa.report.figures import new_figure, zero_line
 from synafa.study.engine.results import Results
 from synafa.study.engine.settings import Settings
 from synafa.study.engine.unit import Unit
-from synafa.study.evidence.figures import new_figure, zero_line
 from synafa.study.evidence.paper import paper_value
 from synafa.study.evidence.tables import Figure, Headline, ReportRow, ReportTable
 from synafa.study.experiments.benchmark import BUDGETS, TITLES, outcomes, real_units

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from synafa.datasets.synthetic import ALPHAS, FIXED_V_WEIGHTS
+from synafa.report.figures import line_with_interval
 from synafa.study.engine.results import Results
 from synafa.study.engine.settings import Settings
 from synafa.study.engine.unit import Unit
-from synafa.study.evidence.figures import line_with_interval
 from synafa.study.evidence.paper import PaperValue, paper_value
 from synafa.study.evidence.tables import ReportRow
 from synafa.study.experiments.shared import THREE, Difference, advantage_rows, compare, policy_units

@@ -6,6 +6,7 @@ from base64 import b64encode
 from html import escape
 from importlib.resources import files
 
+from synafa.report.style import css
 from synafa.study.evidence.tables import (
     Figure,
     Headline,
@@ -53,7 +54,7 @@ def render_html(report: Report) -> str:
 
 
 def _style() -> str:
-    return files("synafa.study.reporting").joinpath("report.css").read_text(encoding="utf-8")
+    return css(files("synafa.study.reporting").joinpath("report.css").read_text(encoding="utf-8"))
 
 
 def _contents(report: Report) -> str:

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from synafa.report.figures import png_bytes, svg_bytes
 from synafa.study.engine.results import Results
 from synafa.study.engine.settings import Settings
-from synafa.study.evidence.figures import png_bytes, svg_bytes
 from synafa.study.evidence.paper import paper_labels
 from synafa.study.evidence.tables import (
     Figure,
