@@ -14,6 +14,7 @@ from synafa.policy.synafa import SynAFA
 from synafa.study import Settings
 from synafa.study.engine.results import Results
 from synafa.study.engine.unit import with_needs
+from synafa.study.evidence.names import ALL_TITLES
 from synafa.study.experiments import (
     alignment,
     amortised,
@@ -60,7 +61,7 @@ class Sharp:
 
 @pytest.mark.parametrize("profile", ["standard", "quick"])
 def test_units_have_different_keys_and_the_alignment_is_measured_where_the_swaps_are(profile: str) -> None:
-    settings = Settings(profile, datasets=(*collapse.BUDGETS, "mnist-loop"))
+    settings = Settings(profile, datasets=tuple(ALL_TITLES))
     for experiment in load_experiments(MINE):
         units = with_needs(experiment.units(settings))
         assert units

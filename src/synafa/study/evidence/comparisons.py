@@ -165,7 +165,9 @@ def mean_of_rows(values: np.ndarray) -> Difference:
     """Mean of paired row differences with the normal 95 % interval (a mean over baselines has no discordant counts)."""
     from scipy.stats import norm
 
+    from synafa.stats.shares import Z95
+
     mean, error = float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
     p = 1.0 if error == 0 else float(2 * norm.sf(abs(mean) / error))
-    wide = 1.959964 * error
+    wide = Z95 * error
     return Difference(mean, mean - wide, mean + wide, p, len(values), int((values > 0).sum()), int((values < 0).sum()))

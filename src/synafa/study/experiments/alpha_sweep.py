@@ -15,6 +15,7 @@ from synafa.report.figures import line_with_interval, new_figure, zero_line
 from synafa.study.engine.results import Results
 from synafa.study.engine.settings import Settings
 from synafa.study.engine.unit import Unit
+from synafa.study.evidence.names import NAMES
 from synafa.study.evidence.paper import find_value, paper_value
 from synafa.study.evidence.tables import Figure, Headline, PlainTable, ReportRow, ReportTable
 from synafa.study.experiments.shared import THREE, array
@@ -41,7 +42,6 @@ COVERS = (
 )
 BUDGETS = (3, 5, 8)
 BASELINES = ("cae", "aaco", "permutation")
-TITLES = {"cae": "CAE", "aaco": "AACO", "permutation": "Permutation"}
 
 
 def units(settings: Settings) -> list[Unit]:
@@ -153,9 +153,9 @@ def pooled_rows(results: Results, sweep: Sweep, method: str, label: str, budgets
     """Pooled differences of `method` from each baseline at each alpha and budget, beside the paper's table `label`."""
     return [
         difference_row(
-            (f"{alpha:g}", TITLES[name], f"{budget}"),
+            (f"{alpha:g}", NAMES[name], f"{budget}"),
             sweep.pooled(results, method, name, alpha, budget) if alpha in sweep.levels else None,
-            find_value(label, (alpha, TITLES[name]), budget),
+            find_value(label, (alpha, NAMES[name]), budget),
         )
         for alpha in ALPHAS
         for name in BASELINES
@@ -231,7 +231,7 @@ def figures(results: Results) -> list[Figure]:
                 right,
                 [alpha + 0.012 * (index - 1) for alpha in sweep.levels],
                 there,
-                f"against {TITLES[name]}",
+                f"against {NAMES[name]}",
                 index + 3,
             )
     if not drawn:

@@ -27,6 +27,7 @@ from synafa.study.experiments.mnist import (
     CONTROL_ROWS,
     DEPLOYED,
     GROUPS,
+    accuracy_interval,
     acquired,
     amortised_group,
     exact_policy,
@@ -171,12 +172,12 @@ def _d784(results: Results) -> ReportTable:
     for one in CONFIGURATIONS:
         for budget in BUDGETS:
             here = results.value("accuracy", part="group", method=one.name, budget=budget)
-            low, high = _accuracy_interval(results, "group", one.name, budget)
+            low, high = accuracy_interval(correct_of(results, "group", one.name, budget))
             paper = find_value("d784-full", one.paper, str(budget)) if one.paper else None
             rows.append(ReportRow((one.title, str(budget)), here, paper, low, high, digits=3))
     for budget in BUDGETS:
         here = results.value("accuracy", part="exact", method="exact", budget=budget)
-        low, high = _accuracy_interval(results, "exact", "exact", budget)
+        low, high = accuracy_interval(correct_of(results, "exact", "exact", budget))
         rows.append(ReportRow(("exact tables", str(budget)), here, None, low, high, digits=3, note="not in the paper"))
     note = (
         "Intervals are those of one trained table on the test images; the forests' own randomness comes on top "
@@ -186,15 +187,6 @@ def _d784(results: Results) -> ReportTable:
         "rows and to its accepted swaps than all pairs do (docs/study.md); both are shown."
     )
     return ReportTable("MNIST-loop accuracy by configuration", "d784-full", ("tables", "budget"), rows, note)
-
-
-def _accuracy_interval(results: Results, part: str, method: str, budget: int) -> tuple[float | None, float | None]:
-    correct = correct_of(results, part, method, budget)
-    if correct is None:
-        return None, None
-    share = float(correct.mean())
-    half = 1.96 * float(np.sqrt(share * (1 - share) / len(correct)))
-    return share - half, share + half
 
 
 def _against_exact(results: Results) -> PlainTable:
@@ -230,7 +222,7 @@ def _k_infer(results: Results) -> ReportTable:
         printed = budget == nearest
         here = results.value("accuracy", part="control", method="exact", budget=budget)
         paper = find_value("amortized-k-infer", "exact", "accuracy") if printed else None
-        low, high = _accuracy_interval(results, "control", "exact", budget)
+        low, high = accuracy_interval(correct_of(results, "control", "exact", budget))
         rows.append(ReportRow(("exact", str(budget), "accuracy"), here, paper, low, high, digits=4))
         for k in CONTROL:
             rows += _control_rows(results, k, budget, printed)
@@ -251,7 +243,7 @@ def _control_rows(results: Results, k: int, budget: int, printed: bool) -> list[
     name = f"k_infer {k}"
     ours, exact = correct_of(results, "control", str(k), budget), correct_of(results, "control", "exact", budget)
     accuracy = results.value("accuracy", part="control", method=str(k), budget=budget)
-    low, high = _accuracy_interval(results, "control", str(k), budget)
+    low, high = accuracy_interval(ours)
     rows = [ReportRow((name, str(budget), "accuracy"), accuracy, paper("accuracy"), low, high, digits=4)]
     labels = (name, str(budget), "gap to exact")
     beside = () if paper("p") is None else (paper("p"),)
@@ -301,7 +293,7 @@ def figures(results: Results) -> list[Figure]:
         return []
     figure, (axes,) = new_figure(width=5.2, height=3.0)
     for index, (part, name, title) in enumerate([("exact", "exact", "exact"), *shown]):
-        drawn = [(b, *_accuracy_interval(results, part, name, b)) for b in BUDGETS]
+        drawn = [(b, *accuracy_interval(correct_of(results, part, name, b))) for b in BUDGETS]
         points = [(b, low, high) for b, low, high in drawn if low is not None and high is not None]
         if points:
             x, low, high = ([point[i] for point in points] for i in range(3))

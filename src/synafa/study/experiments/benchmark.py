@@ -16,6 +16,7 @@ from synafa.report.style import COLOURS
 from synafa.study.engine.results import Results
 from synafa.study.engine.settings import Settings
 from synafa.study.engine.unit import Unit
+from synafa.study.evidence.names import ALL_TITLES, BUDGETS, NAMES, TITLES
 from synafa.study.evidence.overview import overview_figure
 from synafa.study.evidence.paper import find_value, paper_value
 from synafa.study.evidence.tables import Figure, Headline, PlainTable, ReportRow, ReportTable
@@ -48,34 +49,6 @@ COVERS = (
     "appendix-harness",
     "appendix-ckd-sign-test",
 )
-BUDGETS: dict[str, tuple[int, ...]] = {
-    "ckd": (2, 4, 7),
-    "actg175": (3, 5, 10),
-    "bank": (2, 4, 7),
-    "physionet": (5, 10, 15),
-    "miniboone": (5, 10, 15),
-}
-TITLES = {
-    "ckd": "CKD",
-    "actg175": "ACTG175",
-    "bank": "BankMarketing",
-    "physionet": "PhysioNet",
-    "miniboone": "MiniBooNE",
-}
-NAMES = {
-    "aaco": "AACO",
-    "permutation": "Permutation",
-    "cae": "CAE",
-    "gdfs": "GDFS",
-    "dime": "DIME",
-    "jafa": "JAFA",
-    "ol-with-mask": "OL (with mask)",
-    "ol-without-mask": "OL (without mask)",
-    "eddi": "EDDI",
-    "eddi-builtin": "EDDI, own classifier",
-    "odin-model-based": "ODIN",
-    "odin-model-free": "ODIN, model-free",
-}
 GENERATIVE = ("eddi", "eddi-builtin", "odin-model-based", "odin-model-free")
 # Seconds each even when quick: then on CKD only, and of two variants of one method only the paper's.
 _SLOW = ("gdfs", "dime", "jafa", "ol-with-mask", "ol-without-mask", *GENERATIVE)
@@ -263,7 +236,7 @@ def _bank(results: Results) -> ReportTable:
 
 def _overview(results: Results) -> ReportTable:
     rows = []
-    for name, title in (TITLES | {"mnist-loop": "MNIST-loop"}).items():
+    for name, title in ALL_TITLES.items():
         for column in ("D", "n", "majority"):
             here = results.value(column, part="overview", dataset=name)
             rows.append(

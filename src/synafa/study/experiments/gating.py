@@ -15,6 +15,7 @@ from synafa.stats.multiplicity import pvalue_text
 from synafa.study import Figure, Headline, PlainTable, ReportRow, ReportTable, Settings, Unit
 from synafa.study.engine.results import Results
 from synafa.study.evidence.comparisons import difference_of
+from synafa.study.evidence.names import TITLES
 from synafa.study.evidence.paper import PaperValue, paper_value
 from synafa.study.evidence.tables import starred
 from synafa.study.experiments.mnist import acquired, probabilities, with_tables
@@ -28,13 +29,6 @@ COVERS = ("appendix-gating-share", "appendix-gating-effect")
 LAMBDAS = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1)
 PRESETS = {"value minus redundancy": (1, 0), "redundancy twice": (1, 1), "synergy twice": (2, 1)}
 DEPLOYED = 0.01
-TITLES = {
-    "ckd": "CKD",
-    "actg175": "ACTG175",
-    "bank": "BankMarketing",
-    "physionet": "PhysioNet",
-    "miniboone": "MiniBooNE",
-}
 
 
 def units(settings: Settings) -> list[Unit]:

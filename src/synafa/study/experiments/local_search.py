@@ -247,6 +247,8 @@ def _generalisation(results: Results) -> ReportTable:
 
 def _progression(results: Results) -> ReportTable:
     """Budget 20 on MNIST-loop: accuracies, share of the gap to CAE, and T."""
+    from synafa.stats import normal_interval
+
     found = results.one(setting="mnist-informative", budget=20)
     cae = array(results, "correct", "cae", 20, dataset="mnist-loop")
     columns = ("adaptive", "revised", "CAE gap closed percent", "T before", "T after")
@@ -258,8 +260,7 @@ def _progression(results: Results) -> ReportTable:
             low, high = None, None
             value = figures_[column]
             if column in ("adaptive", "revised") and value is not None:
-                half = 1.96 * float(np.sqrt(value * (1 - value) / int(label)))
-                low, high = value - half, value + half
+                low, high = normal_interval(value, int(label))
             note = "a subsample of our own; the paper's is not known" if label == "1000" else ""
             rows.append(ReportRow((f"{int(label):,} rows", column), value, paper, low, high, note=note))
     return ReportTable("MNIST-loop at D = 784, budget 20", "local-search-progression", ("rows", "figure"), rows)

@@ -18,9 +18,10 @@ from synafa.arrays import read_file, write_file
 from synafa.datasets.dataset import Dataset
 from synafa.files import cache_dir, content_hash
 from synafa.information.tables import InformationTables
+from synafa.study.evidence.names import budgets_of
 from synafa.study.experiments.shared import fit_synafa, load_dataset
 
-BUDGETS = (5, 10, 20)
+BUDGETS = budgets_of("mnist-loop")
 POOL = 90
 CONTROL_ROWS = 4000  # test rows of the paper's 90-pixel control
 
@@ -205,6 +206,13 @@ def _load(path: Any) -> Amortised:
     arrays, _ = read_file(path, _KIND)
     tables = InformationTables(**{name: arrays[name] for name in _FIELDS}, specific=None)
     return Amortised(tables, float(arrays["seconds"][0]), float(arrays["seconds"][1]))
+
+
+def accuracy_interval(correct: np.ndarray | None) -> tuple[float | None, float | None]:
+    """The normal 95 % interval of the share of correct rows, as the paper prints it; nothing of nothing."""
+    from synafa.stats import normal_interval
+
+    return (None, None) if correct is None else normal_interval(float(correct.mean()), len(correct))
 
 
 def acquired(policy: Any, X: np.ndarray, budgets: tuple[int, ...] = BUDGETS) -> tuple[dict[int, np.ndarray], Any]:

@@ -15,10 +15,12 @@ from synafa.report.style import COLOURS
 from synafa.study import Figure, Headline, PlainTable, ReportRow, ReportTable, Settings, Unit
 from synafa.study.engine.results import Results
 from synafa.study.evidence.comparisons import Difference, array, difference_of
+from synafa.study.evidence.names import NAMES
 from synafa.study.evidence.paper import paper_table, paper_value
 from synafa.study.experiments import amortised
 from synafa.study.experiments.mnist import (
     BUDGETS,
+    accuracy_interval,
     acquired,
     deployed_tables,
     exact_policy,
@@ -36,7 +38,6 @@ COVERS = ("mnist-summary", "lambda-mnist", "appendix-mnist-controls", "appendix-
 TABLES = ("amortised", "exact")
 LAMBDAS = (0.001, 0.003, 0.01)
 ADAPTIVE = "adaptive 0.001"
-_TITLES = {"aaco": "AACO", "cae": "CAE", "permutation": "Permutation"}
 _EXAMPLES = 6
 
 
@@ -147,8 +148,8 @@ def _summary(results: Results, kind: str, label: str, title: str) -> ReportTable
     rows = []
     for name in THREE:
         for budget in BUDGETS:
-            paper = paper_value("mnist-summary", _TITLES[name], str(budget)) if kind == "amortised" else None
-            rows.append(_row((_TITLES[name], str(budget)), against(results, kind, ADAPTIVE, name, budget), paper))
+            paper = paper_value("mnist-summary", NAMES[name], str(budget)) if kind == "amortised" else None
+            rows.append(_row((NAMES[name], str(budget)), against(results, kind, ADAPTIVE, name, budget), paper))
     note = "" if kind == "amortised" else "The paper has no exact tables at D = 784."
     return ReportTable(title, label, ("baseline", "budget"), rows, note)
 
@@ -163,7 +164,7 @@ def _controls(results: Results) -> ReportTable:
                 paper = paper_value("appendix-mnist-controls", shown, str(budget)) if kind == "amortised" else None
                 exactly = kind == "amortised" and shown == "static-marginal"
                 note = "chosen by exact values: only the classifier can differ" if exactly else ""
-                low, high = _interval(correct_of(results, kind, method, budget))
+                low, high = accuracy_interval(correct_of(results, kind, method, budget))
                 rows.append(ReportRow((kind, shown, str(budget)), here, paper, low, high, digits=3, note=note))
         for budget in BUDGETS:
             here = results.value("fallback_rows", tables=kind, method=ADAPTIVE, budget=budget)
@@ -179,27 +180,19 @@ def _controls(results: Results) -> ReportTable:
     return ReportTable("Static ablations: accuracy", "appendix-mnist-controls", ("tables", "policy", "budget"), rows)
 
 
-def _interval(correct: np.ndarray | None) -> tuple[float | None, float | None]:
-    if correct is None:
-        return None, None
-    share = float(correct.mean())
-    half = 1.96 * float(np.sqrt(share * (1 - share) / len(correct)))
-    return share - half, share + half
-
-
 def _lambdas(results: Results) -> ReportTable:
     rows = []
     for weight in LAMBDAS:
         for budget in BUDGETS:
             method, labels = f"adaptive {weight:g}", (f"{weight:g}", str(budget))
             here = results.value("accuracy", tables="amortised", method=method, budget=budget)
-            low, high = _interval(correct_of(results, "amortised", method, budget))
+            low, high = accuracy_interval(correct_of(results, "amortised", method, budget))
             paper = paper_value("lambda-mnist", (weight, budget), "accuracy")
             rows.append(ReportRow((*labels, "accuracy"), here, paper, low, high))
             for name in ("cae", "aaco", "permutation"):
-                paper = paper_value("lambda-mnist", (weight, budget), _TITLES[name])
+                paper = paper_value("lambda-mnist", (weight, budget), NAMES[name])
                 found = against(results, "amortised", method, name, budget)
-                rows.append(_row((*labels, f"minus {_TITLES[name]}"), found, paper))
+                rows.append(_row((*labels, f"minus {NAMES[name]}"), found, paper))
     return ReportTable("Cost weight (SynAFA v2)", "lambda-mnist", ("lambda", "budget", "figure"), rows)
 
 

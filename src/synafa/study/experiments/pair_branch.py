@@ -5,16 +5,15 @@ All units are those of the other experiments, plus the policy without its pair b
 
 from __future__ import annotations
 
-import numpy as np
-
 from synafa.datasets.synthetic import ALPHAS, FIXED_V_WEIGHTS
 from synafa.report.figures import new_figure, zero_line
 from synafa.study.engine.results import Results
 from synafa.study.engine.settings import Settings
 from synafa.study.engine.unit import Unit
+from synafa.study.evidence.names import BUDGETS, TITLES
 from synafa.study.evidence.paper import paper_value
 from synafa.study.evidence.tables import Figure, Headline, ReportRow, ReportTable
-from synafa.study.experiments.benchmark import BUDGETS, TITLES, outcomes, real_units
+from synafa.study.experiments.benchmark import outcomes, real_units
 from synafa.study.experiments.shared import EIGHT, THREE, VERSION, accuracy, compare
 from synafa.study.experiments.shared import run_policy_unit as run
 from synafa.study.experiments.sweeps import (
@@ -118,16 +117,14 @@ def _real(results: Results) -> ReportTable:
 
 
 def _accuracy(results: Results, method: str, dataset: str, budget: float) -> Interval:
+    from synafa.stats import wilson_interval
     from synafa.study.experiments.shared import metric
 
     value, n = (metric(results, name, method, budget, dataset=dataset) for name in ("accuracy", "n"))
     if value is None or n is None:
         return Interval(None)
-    # Wilson's interval, which stays inside [0, 1] on the 80 rows of CKD
-    z2 = 1.959964**2
-    centre = (value + z2 / (2 * n)) / (1 + z2 / n)
-    wide = 1.959964 * np.sqrt(value * (1 - value) / n + z2 / (4 * n * n)) / (1 + z2 / n)
-    return Interval(value, float(centre - wide), float(centre + wide))
+    low, high = wilson_interval(value, int(n))  # stays inside [0, 1] on the 80 rows of CKD
+    return Interval(value, float(low), float(high))
 
 
 def _text(results: Results) -> ReportTable:
