@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from synafa.cli.common import tell
+from synafa.cli.common import MOST, tell
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,9 +35,9 @@ def scan(
     max_missing: Annotated[
         float, typer.Option(help="Leave out features with at least this share of empty cells.")
     ] = 0.35,
-    min_rows: Annotated[int, typer.Option(help="Complete cases that a pair needs.")] = 200,
-    top: Annotated[int, typer.Option(help="Pairs to print of each kind.")] = 10,
-    seed: Annotated[int, typer.Option(help="Seed of the permutations and of the halves.")] = 0,
+    min_rows: Annotated[int, typer.Option(min=1, max=MOST, help="Complete cases that a pair needs.")] = 200,
+    top: Annotated[int, typer.Option(min=1, max=MOST, help="Pairs to print of each kind.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, max=MOST, help="Seed of the permutations and of the halves.")] = 0,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write all pairs to this Parquet file.")] = None,
     heatmap: Annotated[Path | None, typer.Option(help="Draw a heat map into this .png, .svg or .pdf file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from synafa.cli.common import MOST
+
 study_app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
@@ -22,7 +24,7 @@ Names = Annotated[
 ProfileOption = Annotated[str, typer.Option("--profile", help="paper, standard or quick.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Cut-down sizes; the same as --profile quick.")]
 ResultsOption = Annotated[Path | None, typer.Option("--results", help="Folder of results (default: in the cache).")]
-Seed = Annotated[int, typer.Option("--seed", help="Base seed.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, max=MOST, help="Base seed.")]
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
 
 
