@@ -9,7 +9,7 @@ ifneq ($(wildcard ../shared/data),)
 export SYNAFA_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test lint types quick-study bench docs clean setup
+.PHONY: demo fuzz test lint types quick-study bench docs clean setup
 
 setup: $(STAMP)
 
@@ -37,6 +37,10 @@ quick-study: setup
 
 test: lint types quick-study
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+# Hostile model files, tables, arguments and results by the thousand: class, tries and failures (docs/robustness.md).
+fuzz: setup
+	$(BIN)/python -m tests.faults --full
 
 bench: setup
 	$(BIN)/python -m benchmarks

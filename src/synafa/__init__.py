@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from synafa.forks import watch as _watch
+
 __version__ = "0.1.0"
 
 _HOMES = {
@@ -44,6 +46,9 @@ if TYPE_CHECKING:
     from synafa.plan.plan_tree import PlanTree as PlanTree
     from synafa.policy.run import Run as Run
     from synafa.policy.synafa import SynAFA as SynAFA
+
+
+_watch()
 
 
 def __getattr__(name: str) -> Any:

@@ -117,7 +117,10 @@ def attempt_bytes(rng: np.random.Generator, folder: Path) -> str:
     path = folder / "model.synafa"
     write_file(path, "policy", *models()[rng.integers(len(models()))])
     data = bytearray(path.read_bytes())
-    change = rng.integers(6)
+    change = rng.integers(7)
+    if change == 6:  # nothing: a whole file must be used
+        assert judge(path, rng) == "used"
+        return "used"
     if change == 0:
         del data[rng.integers(len(data)) :]
     elif change == 1:

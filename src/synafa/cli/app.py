@@ -44,6 +44,7 @@ COMMANDS = {
     "baselines": Entry("baselines:baselines", "The published policies to compare with.", _RESEARCH),
     "study": Entry("study:study_app", "Run the study's experiments and write its report.", _RESEARCH),
 }
+_LONGEST = 600  # characters of a sentence
 # Options that take several words, `--observed a=1 b=2`, although one option takes one word elsewhere.
 _GREEDY = ("--observed", "--costs")
 
@@ -168,6 +169,8 @@ def spread_words(arguments: Sequence[str]) -> list[str]:
 
 def _complain(text: str, code: int) -> int:
     line = " ".join(text.split())
+    if len(line) > _LONGEST:  # a word of the user's own that fills the screen
+        line = f"{line[: _LONGEST // 2]} ... {line[-_LONGEST // 2 :]}"
     if line:
         typer.echo(f"synafa: {line}{'' if line.endswith(('.', '?', '!')) else '.'}", err=True)
     return code

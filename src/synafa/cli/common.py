@@ -91,6 +91,7 @@ def parse_values(words: Iterable[str] | None, known: Sequence[str]) -> dict[str,
     return values
 
 
+MOST = 2**32 - 1  # of counts and seeds: what every library below takes
 NearlyNumeric = Annotated[
     str,
     typer.Option(

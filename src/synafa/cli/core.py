@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from synafa.cli.common import (
+    MOST,
     AsJson,
     Bins,
     Data,
@@ -246,7 +247,7 @@ def graph(
 def pairs(
     data: Data,
     target: Target,
-    top: Annotated[int, typer.Option("--top", min=1, help="How many pairs of each kind.")] = 10,
+    top: Annotated[int, typer.Option("--top", min=1, max=MOST, help="How many pairs of each kind.")] = 10,
     bins: Bins = 2,
     drop: Drop = None,
     nearly_numeric: NearlyNumeric = "missing",

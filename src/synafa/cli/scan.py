@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from synafa.cli.common import print_json, tell
+from synafa.cli.common import MOST, print_json, tell
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,9 +34,9 @@ def scan(
     max_missing: Annotated[
         float, typer.Option(help="Leave out features with at least this share of empty cells.")
     ] = 0.35,
-    min_rows: Annotated[int, typer.Option(help="Complete cases that a pair needs.")] = 200,
-    top: Annotated[int, typer.Option(help="Pairs to print of each kind.")] = 10,
-    seed: Annotated[int, typer.Option(help="Seed of the permutations and of the halves.")] = 0,
+    min_rows: Annotated[int, typer.Option(min=1, max=MOST, help="Complete cases that a pair needs.")] = 200,
+    top: Annotated[int, typer.Option(min=1, max=MOST, help="Pairs to print of each kind.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, max=MOST, help="Seed of the permutations and of the halves.")] = 0,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write all pairs to this Parquet file.")] = None,
     heatmap: Annotated[Path | None, typer.Option(help="Draw a heat map into this .png, .svg or .pdf file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,

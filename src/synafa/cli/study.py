@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from synafa.cli.common import print_json
+from synafa.cli.common import MOST, print_json
 
 study_app = typer.Typer(
     no_args_is_help=True,
@@ -23,7 +23,7 @@ Names = Annotated[
 ProfileOption = Annotated[str, typer.Option("--profile", help="paper, standard or quick.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Cut-down sizes; the same as --profile quick.")]
 ResultsOption = Annotated[Path | None, typer.Option("--results", help="Folder of results (default: in the cache).")]
-Seed = Annotated[int, typer.Option("--seed", help="Base seed.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, max=MOST, help="Base seed.")]
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
 
 

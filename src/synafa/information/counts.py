@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from synafa.errors import SynafaError
+from synafa.memory import available_bytes, size_in_words
 
 
 class PairCounts:
@@ -49,6 +50,7 @@ class PairCounts:
         if len(distinct) < len(self.classes):
             twice = next(label for i, label in enumerate(self.classes.tolist()) if i not in first)
             raise SynafaError(f"classes names {twice!r} twice; name every class once.")
+        check_memory(self.n_features, self.n_bins, len(self.classes))
         planes = self.n_features * (self.n_bins - 1)
         self.class_counts = np.zeros(len(self.classes), np.int64)
         self.plane_counts = np.zeros((len(self.classes), planes), np.int64)
@@ -76,6 +78,7 @@ class PairCounts:
         if not values.size:
             raise SynafaError(f"X must be a table with at least one row and one column, got shape {values.shape}.")
         classes, indices = classes_of(labels)
+        check_memory(values.shape[1], 2, len(classes))
         order, starts = rows_by_class(indices, len(classes))
         planes = pack_values(values, order)
         if planes is None:
@@ -210,6 +213,24 @@ class PairCounts:
             label = label.item() if isinstance(label, np.generic) else label
             raise SynafaError(f"y holds the class {label!r}, which is not one of {self.classes.tolist()}.")
         return positions
+
+
+def check_memory(n_features: int, n_bins: int, n_classes: int) -> None:
+    """Refuse counts and tables that would not fit into the memory that is free, before anything is counted.
+
+    Counts are int64 for every pair of planes and class; the tables made of them hold `1 + n_bins` float64 a pair.
+    """
+    planes = n_features * (n_bins - 1)
+    needed = 8 * (n_classes * planes * planes + (1 + n_bins) * n_features * n_features)
+    if needed < 2**28:
+        return
+    free = available_bytes()
+    if free is not None and needed > free:
+        raise SynafaError(
+            f"Counting the pairs of {n_features:,} features in {n_bins} bins and {n_classes} classes takes "
+            f"{needed:,} bytes ({size_in_words(needed)}), and {size_in_words(free)} are free; use fewer features, bins "
+            "or classes."
+        )
 
 
 def check_codes(codes: Any) -> np.ndarray:

@@ -80,6 +80,8 @@ def build_graph(
                         kept[0].rows = np.concatenate([kept[0].rows, child.rows])
                     kept[1].append((node, label, len(child.rows), result))
         layer = list(grown.values())
+        if not layer:
+            break
     return DecisionGraph(
         tuple(nodes), tuple(edges), rule.classes, rule.feature_names, _cut(n, deep, rare, max_depth, min_share)
     )

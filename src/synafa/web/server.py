@@ -53,8 +53,8 @@ def listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family)
-    except (OSError, OverflowError, UnicodeError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
+    except (OSError, OverflowError, TypeError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error  # a TypeError tells of a zero character
         raise SynafaError(f"Cannot listen on {host} port {port}: {reason}; choose another --host or --port.") from error
 
 
