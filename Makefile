@@ -23,8 +23,8 @@ demo: setup
 	$(BIN)/synafa demo --output demo
 
 lint: setup
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks docs
+	$(BIN)/ruff format --check src tests benchmarks docs
 
 types: setup
 	$(BIN)/mypy
@@ -45,8 +45,10 @@ fuzz: setup
 bench: setup
 	$(BIN)/python -m benchmarks
 
+# The site, into build/docs, offline; a warning is an error. Its examples and those of the pages run in the tests too.
 docs: setup
-	$(BIN)/python -m pytest --doctest-glob='*.md' docs README.md
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+	$(BIN)/python -m pytest docs README.md
 
 clean:
-	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo build dist docs/api docs/auto_examples .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -18,16 +18,25 @@ MAX_BINS = 16
 
 
 class Discretizer(TransformerMixin, BaseEstimator):
-    """Cut every feature into `n_bins` bins at training quantiles.
+    """Cut every feature into a few bins at training quantiles.
 
     Parameters
     ----------
-    n_bins : int, 2 to 16
+    n_bins : int, default=2
+        Bins of a feature, 2 to 16.
 
     Attributes
     ----------
-    edges_ : float64 (D, n_bins - 1), ascending, padded with +inf where a feature has fewer bins
-    fill_ : float64 (D,), the exact mean of the observed cells, rounded once; it stands for missing (NaN) ones
+    edges_ : float64 (D, n_bins - 1)
+        Ascending; padded with +inf where a feature has fewer bins.
+    fill_ : float64 (D,)
+        The training mean, which takes the place of missing (NaN) cells.
+
+    Notes
+    -----
+    A code is the number of edges that a value exceeds. With two bins the rule is the study's: two distinct values are
+    split at their midpoint, otherwise the median splits; where `x > median` would put every row on one side, the
+    largest value below the maximum does. With more bins the edges are quantiles, none of them at the maximum.
 
     Examples
     --------
@@ -47,7 +56,25 @@ class Discretizer(TransformerMixin, BaseEstimator):
         self.n_bins = n_bins
 
     def fit(self, X: Any, y: Any = None) -> Discretizer:
-        """Learn edges and fill values from training rows; infinite cells are refused, NaN is a missing cell."""
+        """Learn edges and fill values from training rows.
+
+        Parameters
+        ----------
+        X : array (n, D)
+            Numbers; NaN is a missing cell.
+        y : None, default=None
+            Not looked at.
+
+        Returns
+        -------
+        Discretizer
+            The object itself.
+
+        Raises
+        ------
+        SynafaError
+            When `n_bins` is not a whole number from 2 to 16, there is no row, or a cell is infinite.
+        """
         if not isinstance(self.n_bins, (int, np.integer)) or not 2 <= self.n_bins <= MAX_BINS:
             raise SynafaError(f"n_bins must be a whole number from 2 to {MAX_BINS}, got: {self.n_bins!r}.")
         values = as_matrix(X)
@@ -72,7 +99,23 @@ class Discretizer(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """Codes, uint8 (n, D); a missing cell gets the code of the feature's training mean."""
+        """Codes of rows.
+
+        Parameters
+        ----------
+        X : array (n, D)
+            Numbers; a missing (NaN) cell gets the code of the feature's training mean.
+
+        Returns
+        -------
+        uint8 (n, D)
+            How many of its feature's edges each value exceeds.
+
+        Raises
+        ------
+        SynafaError
+            When nothing was fitted or the number of features is another one.
+        """
         if not hasattr(self, "edges_"):
             raise SynafaError("This Discretizer is not fitted; call fit with training rows first.")
         values = as_matrix(X)
@@ -83,7 +126,20 @@ class Discretizer(TransformerMixin, BaseEstimator):
         return encode(values, self.edges_, codes_of(self.fill_, self.edges_))
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """`fit(X).transform(X)`."""
+        """Learn from rows and return their codes, `fit(X).transform(X)`.
+
+        Parameters
+        ----------
+        X : array (n, D)
+            Numbers; NaN is a missing cell.
+        y : None, default=None
+            Not looked at.
+
+        Returns
+        -------
+        uint8 (n, D)
+            Codes of the same rows.
+        """
         return self.fit(X).transform(X)
 
 

@@ -16,19 +16,25 @@ from synafa.memory import available_bytes, size_in_words
 
 
 class PairCounts:
-    """Exact counts of every pair of codes within every class.
+    """Exact counts of every pair of codes within every class; counts of parts add up.
 
     Parameters
     ----------
-    n_features : D
-    n_bins : number of codes of a feature
-    classes : the class labels in any order, which is that of the first axis of the counts
+    n_features : int
+        Number of features D.
+    n_bins : int
+        Number of codes of a feature.
+    classes : sequence of labels
+        The class labels in any order, which is that of the first axis of the counts.
 
     Attributes
     ----------
-    class_counts : int64 (K,), rows of each class
-    plane_counts : int64 (K, P), P = D * (n_bins - 1): rows with code b + 1 of feature j at plane j * (n_bins - 1) + b
-    joint : int64 (K, P, P), rows in both planes; only the upper triangle is filled
+    class_counts : int64 (K,)
+        Rows of each class.
+    plane_counts : int64 (K, P)
+        P = D * (n_bins - 1): rows with code b + 1 of feature j at plane j * (n_bins - 1) + b.
+    joint : int64 (K, P, P)
+        Rows in both planes; only the upper triangle is filled.
 
     Examples
     --------
@@ -58,7 +64,27 @@ class PairCounts:
 
     @classmethod
     def from_codes(cls, codes: Any, y: Any, n_bins: int | None = None) -> PairCounts:
-        """The counts of one table; `n_bins` defaults to the largest code + 1, at least 2."""
+        """Count one table.
+
+        Parameters
+        ----------
+        codes : uint8 (n, D)
+            Codes as a `Discretizer` makes them.
+        y : array (n,)
+            Class labels.
+        n_bins : int or None, default=None
+            Number of codes of a feature; None: the largest code + 1, at least 2.
+
+        Returns
+        -------
+        PairCounts
+            Counts of all rows; the classes are sorted.
+
+        Raises
+        ------
+        SynafaError
+            When codes or labels cannot be used.
+        """
         codes = check_codes(codes)
         labels = check_labels(y, len(codes))
         n_bins = max(2, int(codes.max()) + 1) if n_bins is None else n_bins
@@ -66,9 +92,26 @@ class PairCounts:
 
     @classmethod
     def from_values(cls, X: Any, y: Any) -> PairCounts:
-        """The counts of values cut into two bins by the study's rule, without codes in between.
+        """Count values cut into two bins by the study's rule, without codes in between.
 
         Equal to `from_codes(Discretizer(2).fit_transform(X), y, 2)`, which is also what tables with missing cells take.
+
+        Parameters
+        ----------
+        X : array (n, D)
+            Numbers; float32 and float64 are read as they are.
+        y : array (n,)
+            Class labels.
+
+        Returns
+        -------
+        PairCounts
+            Counts of all rows; the classes are sorted.
+
+        Raises
+        ------
+        SynafaError
+            When the table is empty or a label is missing.
         """
         from synafa.information.codes import Discretizer, as_matrix
         from synafa.information.kernels.planes import pack_values
@@ -87,10 +130,29 @@ class PairCounts:
 
     @property
     def n_rows(self) -> int:
+        """Rows counted so far."""
         return int(self.class_counts.sum())
 
     def update(self, codes: Any, y: Any) -> PairCounts:
-        """Add rows; returns the object itself."""
+        """Add rows.
+
+        Parameters
+        ----------
+        codes : uint8 (n, D)
+            Codes below `n_bins`.
+        y : array (n,)
+            Class labels among `classes`.
+
+        Returns
+        -------
+        PairCounts
+            The object itself.
+
+        Raises
+        ------
+        SynafaError
+            When a code or a label does not belong to these counts.
+        """
         from synafa.information.kernels.counts import pack_planes
 
         codes = check_codes(codes)
@@ -104,7 +166,22 @@ class PairCounts:
         return self.add_planes(planes, starts, np.bincount(indices, minlength=len(self.classes)))
 
     def add_planes(self, planes: np.ndarray, starts: np.ndarray, sizes: np.ndarray) -> PairCounts:
-        """Add rows packed into planes (P, words), `sizes` of each class from word `starts` on."""
+        """Add rows that are packed into bit planes.
+
+        Parameters
+        ----------
+        planes : uint64 (P, words)
+            One bit a row, rows grouped by class.
+        starts : int64 (K + 1,)
+            The first word of each class.
+        sizes : int64 (K,)
+            Rows of each class.
+
+        Returns
+        -------
+        PairCounts
+            The object itself.
+        """
         from synafa.information.kernels.counts import add_pair_counts, single_counts
 
         self.class_counts += sizes
@@ -113,8 +190,25 @@ class PairCounts:
         return self
 
     def merge(self, other: PairCounts) -> PairCounts:
-        """Add the counts of other rows; returns the object itself. A class that only one side has seen is kept.
+        """Add the counts of other rows; a class that only one side has seen is kept.
 
+        Parameters
+        ----------
+        other : PairCounts
+            Counts of the same features and bins.
+
+        Returns
+        -------
+        PairCounts
+            The object itself.
+
+        Raises
+        ------
+        SynafaError
+            When features or bins differ.
+
+        Examples
+        --------
         >>> codes = np.array([[0, 1], [1, 0], [1, 1]], dtype=np.uint8)
         >>> parts = PairCounts.from_codes(codes[:2], ["a", "a"]).merge(PairCounts.from_codes(codes[2:], ["b"]))
         >>> parts == PairCounts.from_codes(codes, ["a", "a", "b"])
@@ -142,15 +236,38 @@ class PairCounts:
                 getattr(self, name)[at] = old[name]
 
     def to_bytes(self) -> bytes:
-        """The counts as bytes, the same for the same counts; `from_bytes` reads them back."""
+        """Counts as bytes, the same for the same counts; `from_bytes` reads them back.
+
+        Returns
+        -------
+        bytes
+            What `from_bytes` takes.
+        """
         from synafa.information.exchange import counts_to_bytes
 
         return counts_to_bytes(self)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> PairCounts:
-        """The counts that `to_bytes` wrote; damaged bytes are refused.
+        """Restore the counts that `to_bytes` wrote.
 
+        Parameters
+        ----------
+        data : bytes
+            What `to_bytes` returned.
+
+        Returns
+        -------
+        PairCounts
+            The same counts.
+
+        Raises
+        ------
+        SynafaError
+            When the bytes are damaged.
+
+        Examples
+        --------
         >>> counts = PairCounts.from_codes([[0, 1], [1, 1]], [0, 1])
         >>> PairCounts.from_bytes(counts.to_bytes()) == counts
         True
@@ -182,7 +299,18 @@ class PairCounts:
         )
 
     def cells(self, j: int, k: int) -> np.ndarray:
-        """The joint counts of features j and k, int64 (K, n_bins, n_bins)."""
+        """Joint counts of two features.
+
+        Parameters
+        ----------
+        j, k : int
+            Positions of the features; `j == k` gives a diagonal table.
+
+        Returns
+        -------
+        int64 (K, n_bins, n_bins)
+            Rows of each class with code u of feature j and code v of feature k at `[class, u, v]`.
+        """
         width = self.n_bins - 1
         rows, columns = slice(j * width, (j + 1) * width), slice(k * width, (k + 1) * width)
         if j == k:
@@ -199,7 +327,13 @@ class PairCounts:
         return cells
 
     def code_counts(self) -> np.ndarray:
-        """Rows with each code of each feature, int64 (K, D, n_bins)."""
+        """Count the codes of every feature by itself.
+
+        Returns
+        -------
+        int64 (K, D, n_bins)
+            Rows of each class with each code of each feature.
+        """
         upper = self.plane_counts.reshape(len(self.classes), self.n_features, self.n_bins - 1)
         return np.concatenate([(self.class_counts[:, None] - upper.sum(axis=2))[:, :, None], upper], axis=2)
 

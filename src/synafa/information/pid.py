@@ -16,7 +16,44 @@ from synafa import notebook
 
 @dataclass(frozen=True, eq=False)
 class Atoms:
-    """The atoms of all pairs in bits, each (D, D). `unique[j, k]` is what only j of the pair (j, k) tells."""
+    r"""Partial information decomposition of all pairs, in bits.
+
+    Attributes
+    ----------
+    redundant : float64 (D, D)
+        What both features of a pair tell.
+    unique : float64 (D, D)
+        `unique[j, k]` is what only j of the pair (j, k) tells.
+    synergy : float64 (D, D)
+        What neither tells alone and both tell together.
+
+    Notes
+    -----
+    The decomposition of Williams and Beer [1]_, from the specific information of each class:
+
+    .. math::
+
+       I_{\mathrm{spec}}(y; X) = \sum_x p(x \mid y) \log_2 \frac{p(y \mid x)}{p(y)}
+
+       R = \sum_y p(y) \min(I_{\mathrm{spec}}(y; X_j), I_{\mathrm{spec}}(y; X_k))
+
+       U_j = I(X_j; Y) - R
+
+       S = I(X_j, X_k; Y) - I(X_j; Y) - I(X_k; Y) + R
+
+    References
+    ----------
+    .. [1] P. L. Williams, R. D. Beer, "Nonnegative Decomposition of Multivariate Information", 2010.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from synafa import InformationTables
+    >>> codes = np.array([[0, 0], [0, 0], [1, 1], [1, 1]], dtype=np.uint8)
+    >>> atoms = InformationTables.from_codes(codes, [0, 0, 1, 1]).pid()
+    >>> atoms.redundant[0, 1].item(), atoms.synergy[0, 1].item()
+    (1.0, 0.0)
+    """
 
     redundant: np.ndarray
     unique: np.ndarray

@@ -20,15 +20,37 @@ from synafa.information.pid import Atoms, decompose, specific_information
 
 @dataclass(frozen=True, eq=False)
 class InformationTables:
-    """Exact pairwise information of D features about the class.
+    r"""Exact pairwise information of D features about the class, plug-in estimates in bits.
 
     Attributes
     ----------
     single : float64 (D,)
-    pair : float64 (D, D), symmetric; the diagonal is `single`
-    cond : float64 (D, D, n_bins); 0 on the diagonal
-    specific : float64 (K, D), specific information of each class, from which the PID follows; None for estimated tables
+        What each feature tells alone.
+    pair : float64 (D, D)
+        What two features tell together; symmetric, the diagonal is `single`.
+    cond : float64 (D, D, n_bins)
+        `cond[j, k, v]`: what feature j tells among the rows with code v of feature k; 0 on the diagonal and where no
+        training row has that code.
+    specific : float64 (K, D) or None
+        Specific information of each class, from which the decomposition follows; None for estimated tables.
     class_counts : int64 (K,)
+        Training rows of each class.
+
+    Notes
+    -----
+    .. math::
+
+       \mathrm{single}_j = I(X_j; Y)
+
+       \mathrm{pair}_{jk} = I(X_j, X_k; Y)
+
+       \mathrm{cond}_{jkv} = I(Y; X_j \mid X_k = v)
+
+    with shares of the training rows for probabilities and no smoothing.
+
+    References
+    ----------
+    .. [1] J. Li, M. A. Dhali, H. R. Bouma, "When Does Synergy Help Active Feature Acquisition? A PID-Based Study".
 
     Examples
     --------
@@ -49,17 +71,68 @@ class InformationTables:
 
     @classmethod
     def from_codes(cls, codes: Any, y: Any, n_bins: int | None = None) -> InformationTables:
-        """The tables of training codes (uint8, see Discretizer) and their classes."""
+        """Tables of training codes and their classes.
+
+        Parameters
+        ----------
+        codes : uint8 (n, D)
+            Codes as a `Discretizer` makes them.
+        y : array (n,)
+            Class labels.
+        n_bins : int or None, default=None
+            Number of codes of a feature; None: the largest code + 1, at least 2.
+
+        Returns
+        -------
+        InformationTables
+            Exact tables of these rows.
+
+        Raises
+        ------
+        SynafaError
+            When codes or labels cannot be used.
+        """
         return cls.from_counts(PairCounts.from_codes(codes, y, n_bins))
 
     @classmethod
     def from_values(cls, X: Any, y: Any) -> InformationTables:
-        """The tables of training values cut into two bins: `Discretizer(2)` and `from_codes` in one pass over X."""
+        """Tables of training values cut into two bins, in one pass over X.
+
+        The same as `Discretizer(2)` and `from_codes`, and the fastest way for large matrices.
+
+        Parameters
+        ----------
+        X : array (n, D)
+            Numbers.
+        y : array (n,)
+            Class labels.
+
+        Returns
+        -------
+        InformationTables
+            Exact tables of these rows.
+
+        Raises
+        ------
+        SynafaError
+            When the table is empty or a label is missing.
+        """
         return cls.from_counts(PairCounts.from_values(X, y))
 
     @classmethod
     def from_counts(cls, counts: PairCounts) -> InformationTables:
-        """The tables of counts, wherever and in however many parts they were taken."""
+        """Tables of counts, wherever and in however many parts they were taken.
+
+        Parameters
+        ----------
+        counts : PairCounts
+            Counts of all pairs.
+
+        Returns
+        -------
+        InformationTables
+            Exact tables of the rows that were counted.
+        """
         from synafa.information.kernels.tables import n_log_n, pair_tables, pair_tables_two, single_table
 
         codes = counts.code_counts()
@@ -73,7 +146,22 @@ class InformationTables:
         return cls(single, pair, cond, specific_information(codes, counts.class_counts), counts.class_counts)
 
     def pid(self) -> Atoms:
-        """Williams-Beer atoms of every pair; estimated tables have none."""
+        r"""Williams-Beer atoms of every pair.
+
+        Returns
+        -------
+        Atoms
+            Redundant, unique and synergistic information of all pairs in bits.
+
+        Raises
+        ------
+        SynafaError
+            When the tables are estimated; atoms need exact ones.
+
+        Notes
+        -----
+        Redundancy is :math:`I_{\min}`, what both features tell about each class at least; see `Atoms`.
+        """
         if self.specific is None:
             raise SynafaError(
                 "These tables are estimated from samples, and atoms need exact ones; use InformationTables.from_codes."

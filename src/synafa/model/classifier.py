@@ -49,10 +49,14 @@ class AcquisitionClassifier(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    policy_, predictor_ : the fitted parts
-    classes_ : ndarray (K,), class labels
-    ranges_ : ndarray (D, 7), quantiles of the observed training values of number columns
+    policy_, predictor_ : object
+        The fitted parts.
+    classes_ : array (K,)
+        Class labels.
+    ranges_ : float64 (D, 7)
+        Quantiles of the observed training values of number columns.
     error_costs_ : ErrorCosts or None
+        What wrong decisions cost.
 
     Examples
     --------
@@ -114,6 +118,7 @@ class AcquisitionClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         AcquisitionClassifier
+            The object itself.
 
         Raises
         ------
@@ -137,23 +142,76 @@ class AcquisitionClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def acquire(self, X: Any, **options: Any) -> Run:
-        """What the policy acquires for these rows; options as those of the policy's `acquire`."""
+        """What the policy acquires for these rows.
+
+        Parameters
+        ----------
+        X : DataFrame or array (n, D)
+            Complete rows; only what the policy acquires is looked at.
+        **options : dict
+            As those of the policy's `acquire`.
+
+        Returns
+        -------
+        Run
+            Order, reasons, final mask and cost of every row.
+        """
         check_fitted(self, "policy_")
         return self.policy_.acquire(X, **options)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Class probabilities from the acquired values alone, float64 (n, K)."""
+        """Class probabilities from the acquired values alone.
+
+        Parameters
+        ----------
+        X : DataFrame or array (n, D)
+            Complete rows; only what the policy acquires is looked at.
+
+        Returns
+        -------
+        float64 (n, K)
+            One row a case, in the order of `classes_`.
+        """
         check_fitted(self, "policy_")
         if hasattr(X, "columns"):
             validate_data(self, X, reset=False, skip_check_array=True)  # scikit-learn's rule for names
         return self.proba_from(self.policy_.encode(X), self.acquire(X).mask)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The most probable class from the acquired values alone; with error costs, the one of least expected cost."""
+        """Decide a class from the acquired values alone.
+
+        Parameters
+        ----------
+        X : DataFrame or array (n, D)
+            Complete rows; only what the policy acquires is looked at.
+
+        Returns
+        -------
+        array (n,)
+            The most probable class; with error costs, the one of least expected cost.
+        """
         return self.classes_[self.decide(self.predict_proba(X))]
 
     def proba_from(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        """Class probabilities from encoded values (n, D) of which those under the mask (n, D) are known."""
+        """Class probabilities from encoded values of which some are known.
+
+        Parameters
+        ----------
+        values : float (n, D)
+            Encoded values; what the mask hides is not looked at.
+        mask : bool (n, D)
+            What is known.
+
+        Returns
+        -------
+        float64 (n, K)
+            One row a case, in the order of `classes_`.
+
+        Raises
+        ------
+        SynafaError
+            When the model was saved without its predictor.
+        """
         check_fitted(self, "policy_")
         if isinstance(self.policy_, PlanTree):
             return self.policy_.predict_proba(values, mask)
@@ -162,7 +220,18 @@ class AcquisitionClassifier(ClassifierMixin, BaseEstimator):
         return self.predictor_.predict_proba(values, np.asarray(mask, dtype=bool))
 
     def decide(self, proba: np.ndarray) -> np.ndarray:
-        """The class decided at given probabilities (n, K), as positions in `classes_`, int64 (n,)."""
+        """Decide a class at given probabilities.
+
+        Parameters
+        ----------
+        proba : float (n, K)
+            Class probabilities.
+
+        Returns
+        -------
+        int64 (n,)
+            Positions in `classes_`.
+        """
         return proba.argmax(axis=1) if self.error_costs_ is None else self.error_costs_.decide(proba)
 
     def next_feature(
@@ -186,6 +255,7 @@ class AcquisitionClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         Answer
+            Class probabilities and decision now, the recommendation with its reason, and what each result would mean.
 
         Examples
         --------
@@ -215,7 +285,12 @@ class AcquisitionClassifier(ClassifierMixin, BaseEstimator):
         fetch : function
             Takes a feature's name and returns its value, or None when it could not be measured. Its errors surface
             as a SynafaError that names the feature.
-        observed, remaining, unavailable : as in `next_feature`
+        observed : mapping or None, default=None
+            Values by feature name that are known already.
+        remaining : float or None, default=None
+            Budget that is left; None: the budget less what was observed.
+        unavailable : names, default=()
+            What cannot be measured for this case.
 
         Returns
         -------
@@ -234,23 +309,59 @@ class AcquisitionClassifier(ClassifierMixin, BaseEstimator):
         return fetch_all(self, fetch, dict(observed or {}), remaining, unavailable)
 
     def get_rules(self) -> dict[str, Any]:
-        """The policy as nested JSON values that another program can follow; see `synafa.model.rules`."""
+        """Write the policy as nested JSON values that another program can follow.
+
+        Returns
+        -------
+        dict
+            See `synafa.model.rules`.
+        """
         from synafa.model.rules import rules_of
 
         check_fitted(self, "policy_")
         return rules_of(self)
 
     def decision_graph(self, **options: Any) -> Any:
-        """The policy's decision graph; options as those of the policy's `decision_graph`."""
+        """Draw the policy as a decision graph.
+
+        Parameters
+        ----------
+        **options : dict
+            As those of the policy's `decision_graph`.
+
+        Returns
+        -------
+        DecisionGraph
+            It writes SVG, HTML, DOT and JSON.
+        """
         check_fitted(self, "policy_")
         return self.policy_.decision_graph(**options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write policy and predictor to one file, which holds no training rows; `synafa.load_model` reads it back."""
+        """Write policy and predictor to one file, which holds no training rows.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write; `synafa.load_model` reads it back.
+
+        Raises
+        ------
+        SynafaError
+            When the predictor is not the package's own.
+        """
         write_file(path, "model", *self.to_arrays())
 
     def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Arrays and JSON values of the fitted model; no training rows are among them."""
+        """Take policy and predictor apart; no training rows are among the parts.
+
+        Returns
+        -------
+        arrays : dict of arrays
+            The arrays by name.
+        meta : dict
+            The JSON values.
+        """
         check_fitted(self, "policy_")
         if not hasattr(self.predictor_, "to_arrays"):
             name = type(getattr(self.predictor_, "classifier", self.predictor_)).__name__

@@ -36,6 +36,15 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     ------
     SynafaError
         When the model cannot be stored or the file cannot be written.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from synafa import SynAFA
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.synafa"
+    >>> save_model(SynAFA(budget=1).fit([[0.0, 1.0], [1.0, 1.0]] * 9, [0, 1] * 9), path)
+    >>> load_model(path).next_feature().feature
+    'x0'
     """
     if not hasattr(model, "to_arrays"):
         raise SynafaError(
@@ -61,6 +70,13 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     ------
     SynafaError
         When the file is none, is damaged or was written by a newer version.
+
+    Examples
+    --------
+    >>> load_model("absent.synafa")
+    Traceback (most recent call last):
+        ...
+    synafa.errors.SynafaError: ...
     """
     kind, arrays, meta = read_any(path)
     if kind not in ("model", "plan-tree", "policy"):

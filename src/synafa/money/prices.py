@@ -81,7 +81,8 @@ class PriceList:
 
     Attributes
     ----------
-    feature_names : tuple of D str
+    feature_names : tuple of str
+        D names.
     price : float64 (D,)
         For a member of a panel, the panel's price.
     panels : tuple of tuples of int
@@ -91,6 +92,7 @@ class PriceList:
     price_in_group : float64 (D,)
         The price once a member of the group was paid, at most `price`; equal to `price` without a group.
     group_names, panel_names : tuple of str
+        What groups and panels are called.
 
     Examples
     --------
@@ -137,9 +139,15 @@ class PriceList:
 
         Parameters
         ----------
-        feature_names : names of the D features
-        costs : None, array of D costs, or mapping by name, default=None
+        feature_names : names
+            The D features.
+        costs : None, array of D costs or mapping by name, default=None
             None: all cost 1. In a mapping, features left out cost 1.
+
+        Returns
+        -------
+        PriceList
+            Every feature is revealed alone and always costs the same.
 
         Raises
         ------
@@ -174,7 +182,31 @@ class PriceList:
         group: Sequence[str | None] | None = None,
         price_in_group: Sequence[Any] | None = None,
     ) -> PriceList:
-        """From the columns of a price list, None or "" for an empty cell; the rules are those of `from_csv`."""
+        """Make a list from the columns of a price list; the rules are those of `from_csv`.
+
+        Parameters
+        ----------
+        feature : sequence of str
+            Names.
+        price : sequence of float
+            What each costs.
+        panel : sequence of str or None, default=None
+            The panel of each feature; None or "" for an empty cell.
+        group : sequence of str or None, default=None
+            The group of each feature; None or "" for an empty cell.
+        price_in_group : sequence of float or None, default=None
+            The price once a member of the group was paid; None or "" for an empty cell.
+
+        Returns
+        -------
+        PriceList
+            Prices in the order of `feature`.
+
+        Raises
+        ------
+        SynafaError
+            When the columns contradict each other.
+        """
         from synafa.money.price_file import from_columns
 
         return cls(**from_columns(feature, price, panel, group, price_in_group))
@@ -222,7 +254,22 @@ class PriceList:
         ----------
         spec : None, PriceList, path of a CSV, array of D costs, or mapping by name
             None, arrays and mappings as in `plain`, a path as in `from_csv`.
-        feature_names, known, default : as in `from_csv`
+        feature_names : names
+            The model's features, in order.
+        known : names, default=()
+            Features known from the start, as in `from_csv`.
+        default : float or None, default=None
+            Price of the features that are left out, as in `from_csv`.
+
+        Returns
+        -------
+        PriceList
+            Prices of `feature_names`.
+
+        Raises
+        ------
+        SynafaError
+            When what was given cannot be read or lacks a feature.
         """
         names = tuple(str(name) for name in feature_names)
         if isinstance(spec, PriceList):
@@ -233,6 +280,7 @@ class PriceList:
 
     @property
     def n_features(self) -> int:
+        """Number of features D."""
         return len(self.feature_names)
 
     @cached_property
@@ -292,7 +340,20 @@ class PriceList:
         return prices
 
     def affordable(self, acquired: np.ndarray, remaining: Any) -> np.ndarray:
-        """Whether each feature's price now fits what is left, bool of the shape of `acquired`."""
+        """Whether each feature's price now fits what is left.
+
+        Parameters
+        ----------
+        acquired : bool (n, D) or (D,)
+            Features that were asked for, as in `now`.
+        remaining : float or float (n,)
+            What is left of the budget.
+
+        Returns
+        -------
+        bool, of the shape of `acquired`
+            Up to `TOLERANCE`.
+        """
         return affordable(self.now(acquired), remaining)
 
     def cost_of(self, features: Iterable[int], acquired: np.ndarray | None = None) -> float:
@@ -303,9 +364,15 @@ class PriceList:
 
         Parameters
         ----------
-        features : indices
-        acquired : bool (D,), default=None
+        features : iterable of int
+            Positions of the features.
+        acquired : bool (D,) or None, default=None
             As in `now`; None: nothing was asked for yet.
+
+        Returns
+        -------
+        float
+            The sum of the prices.
         """
         have = np.zeros(self.n_features, dtype=bool) if acquired is None else np.asarray(acquired, dtype=bool)
         have_panels = {int(i) for i in self.panel[have] if i >= 0}
@@ -333,7 +400,17 @@ class PriceList:
         return math.fsum(terms)
 
     def select(self, feature_names: Iterable[str]) -> PriceList:
-        """The price list of these features in this order; what is left of a panel or group stays together.
+        """A price list of these features in this order; what is left of a panel or group stays together.
+
+        Parameters
+        ----------
+        feature_names : names
+            Features of this list.
+
+        Returns
+        -------
+        PriceList
+            Prices of `feature_names`.
 
         Raises
         ------
@@ -360,20 +437,48 @@ class PriceList:
         )
 
     def to_meta(self) -> dict[str, Any]:
-        """JSON values from which `from_meta` makes the same list."""
+        """JSON values from which `from_meta` makes the same list.
+
+        Returns
+        -------
+        dict
+            Lists, numbers and text.
+        """
         meta = {name: getattr(self, name) for name in _META}
         return {k: v.tolist() if isinstance(v, np.ndarray) else _listed(v) for k, v in meta.items()}
 
     @classmethod
     def from_meta(cls, meta: Mapping[str, Any]) -> PriceList:
-        """The list that `to_meta` described."""
+        """Restore the list that `to_meta` described.
+
+        Parameters
+        ----------
+        meta : mapping
+            JSON values.
+
+        Returns
+        -------
+        PriceList
+            The same list.
+
+        Raises
+        ------
+        SynafaError
+            When the values are no price list.
+        """
         try:
             return cls(**{name: meta[name] for name in _META})
         except (KeyError, TypeError, ValueError) as error:
             raise SynafaError(f"The stored price list cannot be read ({error}); fit the model again.") from error
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write what `from_csv` reads; columns that say nothing are left out."""
+        """Write what `from_csv` reads; columns that say nothing are left out.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write.
+        """
         from synafa.money.price_file import write_prices
 
         write_prices(self, path)

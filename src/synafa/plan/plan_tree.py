@@ -68,14 +68,20 @@ class PlanTree(BaseEstimator):
     n_jobs : int or None, default=None
         Threads of `fit`; None for as many as Numba uses. Results do not depend on it.
     random_state : int, default=0
+        Seed of folds, predictors and searches.
 
     Attributes
     ----------
-    tree_ : Tree, `tree_.is_panel` says whether everybody follows one plan
-    classes_ : the class labels
-    predictor_ : class probabilities from what is known, fitted on all rows
-    budget_curve_ : list of BudgetPoint, what smaller budgets bring on the rows that confirmed the tree
-    judge_, judged_rows_ : what judged the plans, and the training rows it judged; not stored
+    tree_ : Tree
+        The plans; `tree_.is_panel` says whether everybody follows one.
+    classes_ : array (K,)
+        The class labels.
+    predictor_ : object
+        Class probabilities from what is known, fitted on all rows.
+    budget_curve_ : list of BudgetPoint
+        What smaller budgets bring on the rows that confirmed the tree.
+    judge_, judged_rows_ : object, array
+        What judged the plans, and the training rows it judged; not stored.
 
     Examples
     --------
@@ -135,17 +141,25 @@ class PlanTree(BaseEstimator):
 
         Parameters
         ----------
-        X : DataFrame or array (n, D), empty cells allowed
-        y : classes (n,)
-        known : names of features that are there from the start and cost nothing (age, sex)
-        unavailable : names of features that are never to be acquired
-        target : what the class is called, for the reasons in plain words
-        groups : (n,), rows of one group (one patient) are judged by predictors that saw none of them
-        progress : called as `progress(share, text)`
+        X : DataFrame or array (n, D)
+            Training rows; an empty cell is one that was not measured.
+        y : array (n,)
+            Classes, at least two different ones.
+        known : names, default=()
+            Features that are there from the start and cost nothing (age, sex).
+        unavailable : names, default=()
+            Features that are never to be acquired.
+        target : str, default=""
+            What the class is called, for the reasons in plain words.
+        groups : array (n,) or None, default=None
+            Rows of one group (one patient) are judged by predictors that saw none of them.
+        progress : function or None, default=None
+            Called as `progress(share, text)`.
 
         Returns
         -------
         PlanTree
+            The object itself.
 
         Raises
         ------
@@ -200,11 +214,31 @@ class PlanTree(BaseEstimator):
 
         Parameters
         ----------
-        values_train, y_train, values_validation, y_validation : number arrays, classes 0..K-1
-        predictor : object with `predict_proba(values, mask)`; the additive interface or the shared network is faster
-        n_classes, names : default from the data
-        class_weighted : whether the predictor was trained with balanced class weights
-        panels : features that are revealed together, at the price of the one asked for
+        values_train : float (n, D)
+            Training rows as numbers.
+        y_train : int (n,)
+            Their classes, 0..K-1.
+        values_validation : float (m, D)
+            Rows that the predictor has not seen.
+        y_validation : int (m,)
+            Their classes.
+        predictor : object
+            With `predict_proba(values, mask)`; the additive interface or the shared network is faster.
+        n_classes : int or None, default=None
+            Number of classes; None: from the data.
+        names : names or None, default=None
+            Names of the features; None: x0, x1, ...
+        class_weighted : bool, default=False
+            Whether the predictor was trained with balanced class weights.
+        panels : iterable of iterables of int, default=()
+            Features that are revealed together, at the price of the one asked for.
+        progress : function or None, default=None
+            Called as `progress(share, text)`.
+
+        Returns
+        -------
+        PlanTree
+            The object itself.
         """
         values = np.concatenate([values_train, values_validation]).astype(np.float64)
         classes = np.concatenate([y_train, y_validation]).astype(np.int64)
@@ -239,8 +273,26 @@ class PlanTree(BaseEstimator):
     ) -> Run:
         """Run every row's episode to its end.
 
-        known, unavailable : names, or bool (n, D), added to what `fit` was told
-        budget : in place of the one given at construction
+        Parameters
+        ----------
+        X : DataFrame or array (n, D)
+            Complete rows; only what the policy acquires is looked at.
+        known : names or bool (n, D), default=()
+            What is known from the start, added to what `fit` was told.
+        unavailable : names or bool (n, D), default=()
+            What cannot be acquired, added to what `fit` was told.
+        budget : float or None, default=None
+            In place of the one given at construction.
+
+        Returns
+        -------
+        Run
+            Order, reasons, final mask and cost of every row.
+
+        Raises
+        ------
+        SynafaError
+            When a name, the budget or a column cannot be used.
         """
         from synafa.plan.decide_kernels import acquire
 
@@ -260,13 +312,45 @@ class PlanTree(BaseEstimator):
         return Run(order[:, :used].copy(), reasons[:, :used].copy(), mask, cost, names, REASONS)
 
     def propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> np.ndarray:
-        """The next feature of every row in its own state, -1 for stop: the policy's side of the evaluation harness."""
+        """Propose the next feature of every row in its own state: the policy's side of the evaluation harness.
+
+        Parameters
+        ----------
+        values : float (n, D)
+            Encoded values; what the mask hides is not looked at.
+        mask : bool (n, D)
+            What is known.
+        remaining : float (n,)
+            Budget that is left.
+
+        Returns
+        -------
+        int64 (n,)
+            The next feature, -1 for stop.
+        """
         return self.propose_with_reason(values, mask, remaining)[0]
 
     def propose_with_reason(
         self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """As `propose`, with the reason of each decision as an index into `reason_names`."""
+        """Propose as `propose` does, with the reason of each decision.
+
+        Parameters
+        ----------
+        values : float (n, D)
+            Encoded values; what the mask hides is not looked at.
+        mask : bool (n, D)
+            What is known.
+        remaining : float (n,)
+            Budget that is left.
+
+        Returns
+        -------
+        feature : int64 (n,)
+            The next feature, -1 for stop.
+        reason : int8 (n,)
+            Why, as an index into `reason_names`.
+        """
         from synafa.plan.decide_kernels import propose
 
         mask = np.ascontiguousarray(mask, dtype=bool)
@@ -281,9 +365,26 @@ class PlanTree(BaseEstimator):
         remaining: float | None = None,
         unavailable: Names = (),
     ) -> PlanRecommendation:
-        """What to measure next for one case, and why, given named values.
+        """What to measure next for one case, and why.
 
-        A value of None says that the measurement was asked for and paid and gave no result.
+        Parameters
+        ----------
+        observed : mapping or None, default=None
+            Values by feature name; a value of None says that the measurement was asked for and paid and gave no result.
+        remaining : float or None, default=None
+            Budget that is left; None: the budget less what was observed costs.
+        unavailable : names, default=()
+            What cannot be measured for this case.
+
+        Returns
+        -------
+        PlanRecommendation
+            `feature` (None: stop), its cost, the reason as fields and as `text`, and the class probabilities now.
+
+        Raises
+        ------
+        SynafaError
+            When a name or a value is unknown or `remaining` is no amount.
         """
         check_is_fitted(self, "rule_")
         values, mask = encode_case(self.encoder_, observed)
@@ -300,14 +401,45 @@ class PlanTree(BaseEstimator):
         return self._explainer().explain(choice, mask, float(remaining), blocked, probabilities)
 
     def predict_proba(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        """Class probabilities from encoded values (n, D) and what of them is known (n, D)."""
+        """Class probabilities from what is known.
+
+        Parameters
+        ----------
+        values : float (n, D)
+            Encoded values; what the mask hides is not looked at.
+        mask : bool (n, D)
+            What is known.
+
+        Returns
+        -------
+        float64 (n, K)
+            One row a case; rows sum to 1.
+
+        Raises
+        ------
+        SynafaError
+            When the model was saved without its predictor.
+        """
         check_is_fitted(self, "rule_")
         if getattr(self, "predictor_", None) is None:
             raise SynafaError("This model was saved without its predictor; fit it again to predict.")
         return self.predictor_.predict_proba(*self.copies_.fill(np.asarray(values), np.asarray(mask, dtype=bool)))
 
     def decision_graph(self, max_depth: int = 12, min_share: float = 0.0) -> DecisionGraph:
-        """The tree as a graph of questions and plans, counted on the judged rows; see DecisionGraph."""
+        """Draw the tree as a graph of questions and plans, counted on the judged rows.
+
+        Parameters
+        ----------
+        max_depth : int, default=12
+            Measurements that are followed.
+        min_share : float, default=0.0
+            States that fewer than this share of the rows reach are left out.
+
+        Returns
+        -------
+        DecisionGraph
+            Nodes, edges and a sentence for each thing that was cut off; it writes SVG, HTML, DOT and JSON.
+        """
         from synafa.plan.graph import tree_graph
 
         check_is_fitted(self, "rule_")
@@ -316,14 +448,36 @@ class PlanTree(BaseEstimator):
         return tree_graph(self.tree_, names, tuple(self.classes_.tolist()), words, max_depth, min_share)
 
     def encode(self, X: Any) -> np.ndarray:
-        """New rows as numbers (n, D), NaN where a cell is empty."""
+        """Encode rows as numbers.
+
+        Parameters
+        ----------
+        X : DataFrame or array (n, D)
+            Rows; the columns of a data frame are found by name, in any order.
+
+        Returns
+        -------
+        float64 (n, D)
+            NaN where a cell is empty; text as the position among the sorted training categories.
+
+        Raises
+        ------
+        SynafaError
+            When a column is missing or a cell cannot be read as in training.
+        """
         check_is_fitted(self, "rule_")
         if _is_numeric(X) and not hasattr(self, "feature_names_in_"):
             return validate_data(self, X, reset=False, dtype=[np.float64], ensure_all_finite="allow-nan", order="C")
         return self.encoder_.transform(X)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted policy and its predictor to one file; it holds no training rows."""
+        """Write the fitted policy and its predictor to one file; it holds no training rows.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write; it is replaced whole or not at all.
+        """
         from synafa.arrays import write_file
 
         arrays, meta = self.to_arrays()
@@ -331,13 +485,37 @@ class PlanTree(BaseEstimator):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> PlanTree:
-        """Read what `save` wrote."""
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+            The model file.
+
+        Returns
+        -------
+        PlanTree
+            A fitted policy.
+
+        Raises
+        ------
+        SynafaError
+            When the file is none, is damaged or was written by a newer version.
+        """
         from synafa.arrays import read_file
 
         return cls.from_arrays(*read_file(path, "plan-tree"))
 
     def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Arrays and JSON values of the fitted policy; no training rows are among them."""
+        """Take the fitted policy apart; no training rows are among the parts.
+
+        Returns
+        -------
+        arrays : dict of arrays
+            The arrays by name.
+        meta : dict
+            The JSON values.
+        """
         from synafa.plan.store import to_arrays
 
         check_is_fitted(self, "rule_")
@@ -345,7 +523,20 @@ class PlanTree(BaseEstimator):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> PlanTree:
-        """The policy that `to_arrays` described."""
+        """Restore the policy that `to_arrays` described.
+
+        Parameters
+        ----------
+        arrays : mapping of arrays
+            The arrays by name.
+        meta : mapping
+            The JSON values.
+
+        Returns
+        -------
+        PlanTree
+            A fitted policy.
+        """
         from synafa.plan.store import restore
 
         return restore(cls, arrays, meta)

@@ -69,6 +69,14 @@ class Run:
         Whether a stop was replaced by the fallback.
     uses_remaining : bool, default True
         Whether the policy may look at the remaining budget (then no prefix is valid).
+
+    Examples
+    --------
+    >>> from synafa import SynAFA
+    >>> X = np.array([[0.0, 1.0], [1.0, 1.0], [0.0, 0.0], [1.0, 0.0]] * 10)
+    >>> run = SynAFA(budget=1).fit(X, X[:, 0].astype(int)).acquire(X)
+    >>> run.order[0].tolist(), run.cost[0].item(), [run.branch_names[b] for b in run.branch[0]]
+    ([0], 1.0, ['single'])
     """
 
     order: np.ndarray
@@ -92,10 +100,12 @@ class Run:
 
     @property
     def n_rows(self) -> int:
+        """Number of rows n."""
         return len(self.mask)
 
     @property
     def n_steps(self) -> int:
+        """Number of steps of the longest row."""
         return self.order.shape[1]
 
     @property
@@ -121,7 +131,15 @@ class Run:
         return self.final_probabilities.argmax(axis=1)
 
     def distinct_sets(self) -> tuple[np.ndarray, np.ndarray]:
-        """The distinct sets of known features, bool (m, D), most frequent first, and how many rows have each."""
+        """Find the distinct sets of known features.
+
+        Returns
+        -------
+        sets : bool (m, D)
+            Each set once, most frequent first.
+        counts : int64 (m,)
+            How many rows have each.
+        """
         sets, counts = np.unique(self.mask, axis=0, return_counts=True)
         by_count = np.argsort(-counts, kind="stable")
         return sets[by_count], counts[by_count]
@@ -150,11 +168,37 @@ class Run:
         return notebook.card(caption, notebook.small_table(["acquired", "rows", "mean cost"], lines, foot))
 
     def ended(self, how: int) -> np.ndarray:
-        """Whether each row ended that way (`STOP`, ...), bool (n,)."""
+        """Whether each row ended in a given way.
+
+        Parameters
+        ----------
+        how : int
+            `SPENT`, `STOP`, `UNAFFORDABLE` or `COMPLETE`.
+
+        Returns
+        -------
+        bool (n,)
+            One entry a row.
+
+        Raises
+        ------
+        SynafaError
+            When the run was not recorded by the harness.
+        """
         return self._recorded("ending") == how
 
     def at(self, budget: float) -> Run:
         """What the same policy does under a smaller budget.
+
+        Parameters
+        ----------
+        budget : float
+            At most the budget of this run.
+
+        Returns
+        -------
+        Run
+            The first steps whose summed cost fits.
 
         Raises
         ------
@@ -199,7 +243,14 @@ class Run:
         )
 
     def to_frame(self) -> pl.DataFrame:
-        """One line per row and step; step 0, with a null feature, is the state in which nothing is measured."""
+        """One line per row and step; step 0, with a null feature, is the state in which nothing is measured.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns dataset, policy, budget, row, y, step, feature, reason, cost, spent, last, ending and the class
+            probabilities, where there are any.
+        """
         import polars as pl
 
         n = self.n_rows
@@ -231,7 +282,13 @@ class Run:
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything as one safetensors file."""
+        """Write everything as one safetensors file.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write.
+        """
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
         meta = {name: value for name, value in values.items() if name not in arrays and value is not None}
@@ -239,7 +296,23 @@ class Run:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Run:
-        """Read what `save` wrote."""
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to read.
+
+        Returns
+        -------
+        Run
+            The run that was saved.
+
+        Raises
+        ------
+        SynafaError
+            When the file is none or lacks a part.
+        """
         arrays, meta = read_file(path, _KIND)
         values: dict[str, Any] = {**meta, **arrays}
         if not {"order", "branch", "mask", "cost"} <= set(arrays):

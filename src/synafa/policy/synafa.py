@@ -37,24 +37,53 @@ class UnfittedError(SynafaError, NotFittedError):
 
 
 class SynAFA(BaseEstimator):
-    """Which feature next, from exact pairwise information.
+    r"""Which feature next, from exact pairwise information: the study's policy.
 
     Parameters
     ----------
-    budget : hard limit on the sum of costs of a row's acquired features
-    costs : None (all 1), an array of D costs, or a mapping by feature name (features left out cost 1)
-    cost_weight : bits that one unit of cost must promise; the study's lambda
-    pair_branch : whether two unobserved features may be proposed together
-    affordability : "strict" never proposes what no longer fits the budget; "pairs" only drops pairs that do not fit
-        together; "deployed" is the study's rule to the letter: a proposal that does not fit ends the episode
-    n_bins : 2 to 16 bins a feature; 2 is the study's rule
+    budget : float, default=10
+        Hard limit on the sum of costs of a row's acquired features.
+    costs : None, array of D costs or mapping by name, default=None
+        What measuring costs; None: all cost 1. Features left out of a mapping cost 1.
+    cost_weight : float, default=0.01
+        Bits that one unit of cost must promise; the study's lambda.
+    pair_branch : bool, default=True
+        Whether two unobserved features may be proposed together.
+    affordability : {"strict", "pairs", "deployed"}, default="strict"
+        "strict" never proposes what no longer fits the budget; "pairs" only drops pairs that do not fit together;
+        "deployed" is the study's rule to the letter: a proposal that does not fit ends the episode.
+    n_bins : int, default=2
+        Bins of a feature, 2 to 16; 2 is the study's rule.
 
     Attributes
     ----------
-    tables_ : InformationTables of the training rows
-    classes_ : the class labels
-    rule_ : DecisionRule, all that a decision depends on
-    codes_, y_ : codes (n, D) and class indices (n,) of the training rows, from which decision graphs are counted
+    tables_ : InformationTables
+        Information of the training rows.
+    classes_ : array (K,)
+        The class labels.
+    rule_ : DecisionRule
+        All that a decision depends on.
+    codes_, y_ : uint8 (n, D) and int64 (n,)
+        Codes and class indices of the training rows, from which decision graphs are counted.
+
+    Notes
+    -----
+    With O the observed features, :math:`x_k` their codes, :math:`c_j` the cost of a feature and :math:`\lambda` the
+    `cost_weight`, a feature and a pair of unobserved features score
+
+    .. math::
+
+       s_j = \max(I(X_j; Y), \max_{k \in O} I(Y; X_j \mid X_k = x_k)) - \lambda c_j
+
+       s_{jk} = I(X_j, X_k; Y) - \lambda (c_j + c_k)
+
+    The best score above zero wins, a pair only if strictly better than every feature; of a pair the member that tells
+    more alone is acquired first. A score never falls, so a copy of a known feature keeps its own: for tables with much
+    redundancy use `PlanTree`.
+
+    References
+    ----------
+    .. [1] J. Li, M. A. Dhali, H. R. Bouma, "When Does Synergy Help Active Feature Acquisition? A PID-Based Study".
 
     Examples
     --------
@@ -96,9 +125,28 @@ class SynAFA(BaseEstimator):
     def fit(self, X: Any, y: Any = None, *, known: Names = (), unavailable: Names = (), target: str = "") -> SynAFA:
         """Learn codes and information tables from training rows.
 
-        known : names of features that are there from the start and cost nothing (age, sex)
-        unavailable : names of features that are never to be acquired
-        target : what the class is called, for the reasons in plain words
+        Parameters
+        ----------
+        X : DataFrame or array (n, D)
+            Training rows; numbers and text, empty cells allowed.
+        y : array (n,)
+            Classes, at least two different ones.
+        known : str or names, default=()
+            Features that are there from the start and cost nothing (age, sex).
+        unavailable : str or names, default=()
+            Features that are never to be acquired.
+        target : str, default=""
+            What the class is called, for the reasons in plain words.
+
+        Returns
+        -------
+        SynAFA
+            The object itself.
+
+        Raises
+        ------
+        SynafaError
+            When a setting, a name, a cost or the table cannot be used; the sentence names it.
         """
         self._check_settings()
         encoder, values = self._encode_training(X, y)
@@ -155,10 +203,29 @@ class SynAFA(BaseEstimator):
     ) -> Run:
         """Run every row's episode to its end.
 
-        known, unavailable : names, or bool (n, D), added to what `fit` was told
-        budget : in place of the one given at construction
-        on_stop : "stop" ends an episode when no proposal is above zero; "fallback" then acquires the lowest-index
-            feature that is left, as the study's hard-budget harness does
+        Parameters
+        ----------
+        X : DataFrame or array (n, D)
+            Complete rows; only what the policy acquires is looked at.
+        known : str, names or bool (n, D), default=()
+            What is known from the start, added to what `fit` was told.
+        unavailable : str, names or bool (n, D), default=()
+            What cannot be acquired, added to what `fit` was told.
+        budget : float or None, default=None
+            In place of the one given at construction.
+        on_stop : {"stop", "fallback"}, default="stop"
+            "stop" ends an episode when no proposal is above zero; "fallback" then acquires the lowest-index feature
+            that is left, as the study's hard-budget harness does.
+
+        Returns
+        -------
+        Run
+            Order, reasons, final mask and cost of every row.
+
+        Raises
+        ------
+        SynafaError
+            When the policy is not fitted, or a name, the budget or a column cannot be used.
         """
         from synafa.policy.kernels import acquire
 
@@ -196,22 +263,82 @@ class SynAFA(BaseEstimator):
         remaining: float | None = None,
         unavailable: Names = (),
     ) -> Recommendation:
-        """What to measure next for one case, and why, given named values."""
+        """What to measure next for one case, and why.
+
+        Parameters
+        ----------
+        observed : mapping or None, default=None
+            Values by feature name, as they are in the training table; None: nothing is known yet.
+        remaining : float or None, default=None
+            Budget that is left; None: the budget less the costs of what was observed.
+        unavailable : str or names, default=()
+            What cannot be measured for this case.
+
+        Returns
+        -------
+        Recommendation
+            `feature` (None: stop), `cost`, `why` or `stop_reason`, `information` in bits, and `text`, the same in a
+            sentence.
+
+        Raises
+        ------
+        SynafaError
+            When a name or a value is unknown, `remaining` is no amount, or the policy is not fitted.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.integers(0, 2, size=(400, 3)).astype(float)
+        >>> policy = SynAFA(budget=1).fit(X, X[:, 2].astype(int), target="the outcome")
+        >>> print(policy.next_feature().text)
+        Measure x2 (cost 1): it tells 1.000 bits about the outcome by itself.
+        >>> policy.next_feature({"x0": 1.0}, remaining=0.5).stop_reason
+        'unaffordable'
+        """
         check_fitted(self, "rule_")
         return self.rule_.next_feature(observed, remaining=remaining, unavailable=unavailable)
 
     def propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> np.ndarray:
-        """The next feature of every row in its own state, -1 for stop: the policy's side of the evaluation harness.
+        """Propose the next feature of every row in its own state: the policy's side of the evaluation harness.
 
-        Where `affordability` is not "strict" a proposal may cost more than what remains. The harness ends the episode
-        there, as `acquire` does, and `next_feature` answers with a stop whose reason is "unaffordable".
+        Parameters
+        ----------
+        values : float (n, D)
+            Encoded values; what the mask hides is not looked at.
+        mask : bool (n, D)
+            What is known.
+        remaining : float (n,)
+            Budget that is left.
+
+        Returns
+        -------
+        int64 (n,)
+            The next feature, -1 for stop.
         """
         return self.propose_with_reason(values, mask, remaining)[0]
 
     def propose_with_reason(
         self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """As `propose`, with the branch of each decision as an index into `reason_names`."""
+        """Propose as `propose` does, with the reason of each decision.
+
+        Parameters
+        ----------
+        values : float (n, D)
+            Encoded values; what the mask hides is not looked at.
+        mask : bool (n, D)
+            What is known.
+        remaining : float (n,)
+            Budget that is left.
+
+        Returns
+        -------
+        feature : int64 (n,)
+            The next feature, -1 for stop.
+        reason : int8 (n,)
+            Why, as an index into `reason_names`.
+        """
         from synafa.policy.kernels import propose
 
         check_fitted(self, "rule_")
@@ -252,18 +379,60 @@ class SynAFA(BaseEstimator):
         return (self.affordability if rule is None else rule.affordability) != "deployed"
 
     def decision_graph(self, max_depth: int = MAX_DEPTH, min_share: float = MIN_SHARE) -> DecisionGraph:
-        """The policy as a finite graph of states, counted on the training rows; see DecisionGraph."""
+        """Draw the policy as a finite graph of states, counted on the training rows.
+
+        Parameters
+        ----------
+        max_depth : int, default=5
+            Measurements that are followed.
+        min_share : float, default=0.01
+            States that fewer than this share of the rows reach are left out.
+
+        Returns
+        -------
+        DecisionGraph
+            Nodes, edges and a sentence for each thing that was cut off; it writes SVG, HTML, DOT and JSON.
+
+        Raises
+        ------
+        SynafaError
+            When the policy is not fitted or a limit is out of range.
+        """
         from synafa.policy.graph import build_graph
 
         check_fitted(self, "rule_")
         return build_graph(self.rule_, self.codes_, self.y_, max_depth=max_depth, min_share=min_share)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted policy to one file; `synafa.load_model` reads it back."""
+        """Write the fitted policy to one file; `synafa.load_model` reads it back.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write; it is replaced whole or not at all.
+
+        Raises
+        ------
+        SynafaError
+            When the policy is not fitted or the file cannot be written.
+        """
         write_file(path, "policy", *self.to_arrays())
 
     def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Arrays and JSON values of the fitted policy, training codes included."""
+        """Take the fitted policy apart.
+
+        Returns
+        -------
+        arrays : dict of arrays
+            The arrays by name.
+        meta : dict
+            The JSON values.
+
+        Raises
+        ------
+        SynafaError
+            When the policy is not fitted or its tables are estimated.
+        """
         check_fitted(self, "rule_")
         arrays, meta = self.rule_.to_arrays()
         if self.tables_.specific is None:
@@ -278,7 +447,20 @@ class SynAFA(BaseEstimator):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> SynAFA:
-        """The policy that `to_arrays` described."""
+        """Restore the policy that `to_arrays` described.
+
+        Parameters
+        ----------
+        arrays : mapping of arrays
+            The arrays by name.
+        meta : mapping
+            The JSON values.
+
+        Returns
+        -------
+        SynAFA
+            A fitted policy.
+        """
         rule = DecisionRule.from_arrays(arrays, meta)
         policy = cls(rule.budget, rule.costs, rule.cost_weight, rule.pair_branch, rule.affordability, meta["n_bins"])
         policy.rule_ = rule
@@ -325,14 +507,41 @@ class SynAFA(BaseEstimator):
         return encoder, values
 
     def encode(self, X: Any) -> np.ndarray:
-        """New rows as numbers (n, D), NaN where a cell is empty."""
+        """Encode rows as numbers.
+
+        Parameters
+        ----------
+        X : DataFrame or array (n, D)
+            Rows; the columns of a data frame are found by name, in any order.
+
+        Returns
+        -------
+        float64 (n, D)
+            NaN where a cell is empty; text as the position among the sorted training categories.
+
+        Raises
+        ------
+        SynafaError
+            When a column is missing or a cell cannot be read as in training.
+        """
         check_fitted(self, "rule_")
         if _is_numeric(X) and not hasattr(self, "feature_names_in_"):
             return validate_data(self, X, reset=False, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
         return self.rule_.encoder.transform(X)  # columns by name, in any order, others ignored
 
     def codes(self, X: Any) -> np.ndarray:
-        """Codes of new rows, uint8 (n, D)."""
+        """Codes of new rows.
+
+        Parameters
+        ----------
+        X : DataFrame or array (n, D)
+            Rows as `encode` takes them.
+
+        Returns
+        -------
+        uint8 (n, D)
+            How many of its feature's edges each value exceeds.
+        """
         return self._discretizer.transform(self.encode(X))
 
     def _pair_list(self) -> tuple[np.ndarray, ...]:

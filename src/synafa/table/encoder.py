@@ -47,8 +47,8 @@ class TableEncoder:
     Columns of a DataFrame are found by name, in any order, and columns that were not there at fit time are ignored; an
     array must have the same width. Fitted attributes: `columns_`, `feature_names_`.
 
-    Example
-    -------
+    Examples
+    --------
     >>> import polars as pl
     >>> train = pl.DataFrame({"age": [40, None, 60], "sex": ["m", "f", "f"]})
     >>> encoder = TableEncoder().fit(train)
