@@ -15,8 +15,8 @@ from tests.faults.campaign import one_sentence
 WORDS = (
     "", " ", "-", "--", "-1", "0", "1", "2", "1e999", "nan", "inf", "-inf", str(10**30), str(2**63), "1e-400", "a",
     "b", "y", "a=1", "a=", "=1", "a=nan", "a=1=2", "b=x", "a=" + "9" * 400, "\0", "a\0=1", "ö", "\U0001f600",
-    "x" * 3000, ",", "a,b", "a,,b", "strict", "missing", "stop", "text", "/", "nowhere/x", ".", "..", "*", "~", "no.csv",
-    "no.json", "%s", "{}", "[" * 3000, "true", "--json", "--help", "\n", "a\nb",
+    "x" * 3000, ",", "a,b", "a,,b", "strict", "missing", "stop", "text", "/", "nowhere/x", ".", "..", "*", "~",
+    "no.csv", "no.json", "%s", "{}", "[" * 3000, "true", "--json", "--help", "\n", "a\nb",
 )  # fmt: skip
 OPTIONS = {
     "fit": (

@@ -16,8 +16,9 @@ import numpy as np
 import polars as pl
 
 from synafa import SynAFA
+from synafa.arrays import write_file
 from synafa.errors import SynafaError
-from synafa.model.storage import load_model, load_rule, write_file
+from synafa.model.storage import load_model, load_rule
 from synafa.web.app import model_dict
 from tests.faults.campaign import one_sentence
 

@@ -21,8 +21,8 @@ from synafa.study.engine.results import Results
 from synafa.study.engine.runner import run_units
 from synafa.study.engine.store import Store
 from synafa.study.experiments.contract import Experiment
-from synafa.study.reporting.report import write_report
 from synafa.study.reporting.status import study_status
+from synafa.study.reporting.write import write_report
 from tests.study import toy_experiment as toy
 
 ROOT = Path(__file__).resolve().parents[2]
