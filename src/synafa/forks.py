@@ -33,7 +33,7 @@ def _after_fork() -> None:
         """`numba.njit` for modules that this child imports later."""
         return make(*args, **_without_threads(options) if options.get("parallel") else options)
 
-    numba.njit = njit
+    vars(numba)["njit"] = njit
 
 
 def _uses_openmp(numba: Any) -> bool:
