@@ -22,8 +22,8 @@ from synafa.model.nan_predictor import NanPredictorFactory
 from synafa.model.ranges import observed_ranges
 from synafa.money.errors import ErrorCosts
 from synafa.plan.plan_tree import PlanTree
+from synafa.policy.estimator import check_fitted
 from synafa.policy.run import Run
-from synafa.policy.synafa import check_fitted
 
 Names = Iterable[str]
 
@@ -190,7 +190,8 @@ class AcquisitionClassifier(ClassifierMixin, BaseEstimator):
         array (n,)
             The most probable class; with error costs, the one of least expected cost.
         """
-        return self.classes_[self.decide(self.predict_proba(X))]
+        decided = self.decide(self.predict_proba(X))
+        return self.classes_[decided]
 
     def proba_from(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """Class probabilities from encoded values of which some are known.

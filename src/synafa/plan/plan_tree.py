@@ -12,11 +12,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from synafa.errors import SynafaError
-from synafa.information.counts import check_labels
 from synafa.plan.build import linear_copies
 from synafa.plan.curve import BudgetPoint, budget_curve
 from synafa.plan.decide import REASONS, Rule
@@ -33,17 +30,14 @@ from synafa.plan.inputs import (
 from synafa.plan.learn import learn_tree, prepare
 from synafa.plan.reasons import Explainer, PlanRecommendation
 from synafa.plan.tree import Tree
+from synafa.policy.estimator import Names, PolicyEstimator, check_fitted, row_mask
 from synafa.policy.run import Run
-from synafa.policy.synafa import _check_targets, _is_numeric, _row_mask
-from synafa.table.encoder import TableEncoder
 
 if TYPE_CHECKING:
     from synafa.graph.shape import DecisionGraph
 
-Names = Iterable[str]
 
-
-class PlanTree(BaseEstimator):
+class PlanTree(PolicyEstimator):
     """Which feature next, from complete plans judged on rows they were not learnt from.
 
     Parameters
@@ -100,7 +94,8 @@ class PlanTree(BaseEstimator):
     _curve: list[BudgetPoint] | None
     reason_names = REASONS
     uses_remaining = True
-    name = "plan-tree"
+    name = kind = "plan-tree"
+    number_types = (np.float64,)
 
     def __init__(
         self,
@@ -166,12 +161,9 @@ class PlanTree(BaseEstimator):
         SynafaError
             When a setting or the table cannot be used.
         """
-        encoder, values = self._encode_training(X, y)
-        labels = check_labels(y, len(values))
-        _check_targets(labels)
-        self.classes_, classes = np.unique(labels, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise SynafaError(f"All rows are of one class ({str(self.classes_[0])!r}); there is nothing to tell apart.")
+        found, values = self._encode_training(X, y)
+        encoder = number_encoder(values) if found is None else found
+        classes = self._take_classes(y, len(values))
         prepare(self, encoder, known, unavailable, target)
         say = progress or (lambda share, text: None)
         groups = None if groups is None else np.asarray(groups)
@@ -258,7 +250,7 @@ class PlanTree(BaseEstimator):
     @property
     def budget_curve_(self) -> list[BudgetPoint]:
         """What smaller budgets bring on the rows that confirmed the tree: loss, AUROC, money spent; made on demand."""
-        check_is_fitted(self, "rule_")
+        check_fitted(self, "rule_")
         if self._curve is None:
             self._curve = budget_curve(self.rule_, self.judge_, self.judged_values_, self.checked_rows_, self.budget_)
         return self._curve
@@ -301,8 +293,8 @@ class PlanTree(BaseEstimator):
         limit = self.budget_ if budget is None else float(budget)
         if not limit >= 0:
             raise SynafaError(f"budget must be a number of at least 0, got: {budget!r}.")
-        seen = np.ascontiguousarray(_row_mask(known, names, n) | self.known_)
-        blocked = np.ascontiguousarray(_row_mask(unavailable, names, n) | self.unavailable_) & ~seen
+        seen = np.ascontiguousarray(row_mask(known, names, n) | self.known_)
+        blocked = np.ascontiguousarray(row_mask(unavailable, names, n) | self.unavailable_) & ~seen
         reveals = self.prices_.reveals
         order, reasons, mask, cost = acquire(
             values, seen, blocked, limit, *self.rule_.arrays, reveals, bool((reveals.sum(axis=1) == 1).all()),
@@ -311,52 +303,11 @@ class PlanTree(BaseEstimator):
         used = int((order >= 0).any(axis=0).sum())
         return Run(order[:, :used].copy(), reasons[:, :used].copy(), mask, cost, names, REASONS)
 
-    def propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> np.ndarray:
-        """Propose the next feature of every row in its own state: the policy's side of the evaluation harness.
-
-        Parameters
-        ----------
-        values : float (n, D)
-            Encoded values; what the mask hides is not looked at.
-        mask : bool (n, D)
-            What is known.
-        remaining : float (n,)
-            Budget that is left.
-
-        Returns
-        -------
-        int64 (n,)
-            The next feature, -1 for stop.
-        """
-        return self.propose_with_reason(values, mask, remaining)[0]
-
-    def propose_with_reason(
-        self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Propose as `propose` does, with the reason of each decision.
-
-        Parameters
-        ----------
-        values : float (n, D)
-            Encoded values; what the mask hides is not looked at.
-        mask : bool (n, D)
-            What is known.
-        remaining : float (n,)
-            Budget that is left.
-
-        Returns
-        -------
-        feature : int64 (n,)
-            The next feature, -1 for stop.
-        reason : int8 (n,)
-            Why, as an index into `reason_names`.
-        """
+    def _propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         from synafa.plan.decide_kernels import propose
 
-        mask = np.ascontiguousarray(mask, dtype=bool)
         blocked = np.broadcast_to(self.unavailable_, mask.shape)
-        remaining = np.ascontiguousarray(remaining, dtype=np.float64)
-        return propose(np.ascontiguousarray(values), mask, blocked, remaining, *self.rule_.arrays)
+        return propose(values, mask, blocked, remaining, *self.rule_.arrays)
 
     def next_feature(
         self,
@@ -386,7 +337,7 @@ class PlanTree(BaseEstimator):
         SynafaError
             When a name or a value is unknown or `remaining` is no amount.
         """
-        check_is_fitted(self, "rule_")
+        check_fitted(self, "rule_")
         values, mask = encode_case(self.encoder_, observed)
         if remaining is None:
             remaining = max(self.budget_ - self.rule_.spent(mask), 0.0)
@@ -420,7 +371,7 @@ class PlanTree(BaseEstimator):
         SynafaError
             When the model was saved without its predictor.
         """
-        check_is_fitted(self, "rule_")
+        check_fitted(self, "rule_")
         if getattr(self, "predictor_", None) is None:
             raise SynafaError("This model was saved without its predictor; fit it again to predict.")
         return self.predictor_.predict_proba(*self.copies_.fill(np.asarray(values), np.asarray(mask, dtype=bool)))
@@ -442,46 +393,10 @@ class PlanTree(BaseEstimator):
         """
         from synafa.plan.graph import tree_graph
 
-        check_is_fitted(self, "rule_")
+        check_fitted(self, "rule_")
         words = partial(side_words, self.encoder_)
         names = self.encoder_.feature_names_
         return tree_graph(self.tree_, names, tuple(self.classes_.tolist()), words, max_depth, min_share)
-
-    def encode(self, X: Any) -> np.ndarray:
-        """Encode rows as numbers.
-
-        Parameters
-        ----------
-        X : DataFrame or array (n, D)
-            Rows; the columns of a data frame are found by name, in any order.
-
-        Returns
-        -------
-        float64 (n, D)
-            NaN where a cell is empty; text as the position among the sorted training categories.
-
-        Raises
-        ------
-        SynafaError
-            When a column is missing or a cell cannot be read as in training.
-        """
-        check_is_fitted(self, "rule_")
-        if _is_numeric(X) and not hasattr(self, "feature_names_in_"):
-            return validate_data(self, X, reset=False, dtype=[np.float64], ensure_all_finite="allow-nan", order="C")
-        return self.encoder_.transform(X)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted policy and its predictor to one file; it holds no training rows.
-
-        Parameters
-        ----------
-        path : str or path
-            The file to write; it is replaced whole or not at all.
-        """
-        from synafa.arrays import write_file
-
-        arrays, meta = self.to_arrays()
-        write_file(path, "plan-tree", arrays, meta)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> PlanTree:
@@ -506,19 +421,9 @@ class PlanTree(BaseEstimator):
 
         return cls.from_arrays(*read_file(path, "plan-tree"))
 
-    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Take the fitted policy apart; no training rows are among the parts.
-
-        Returns
-        -------
-        arrays : dict of arrays
-            The arrays by name.
-        meta : dict
-            The JSON values.
-        """
+    def _to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         from synafa.plan.store import to_arrays
 
-        check_is_fitted(self, "rule_")
         return to_arrays(self)
 
     @classmethod
@@ -541,13 +446,6 @@ class PlanTree(BaseEstimator):
 
         return restore(cls, arrays, meta)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        return tags
-
     def _explainer(self) -> Explainer:
         unit = "bits" if self.error_costs_ is None else "money"
         names = self.encoder_.feature_names_
@@ -557,14 +455,3 @@ class PlanTree(BaseEstimator):
         tree = self.tree_
         longest = int((tree.stop - tree.start).max()) + int(self.known_.sum()) + 64
         return min(len(self.known_), longest)
-
-    def _encode_training(self, X: Any, y: Any) -> tuple[TableEncoder, np.ndarray]:
-        """The table's encoder and its values; plain number arrays are taken as they are."""
-        if y is None:
-            raise SynafaError("PlanTree requires y to be passed, but the target y is None.")
-        if _is_numeric(X):
-            X, _ = validate_data(self, X, y, dtype=[np.float64], ensure_all_finite="allow-nan", order="C")
-            return number_encoder(X), X
-        encoder = TableEncoder().fit(X)
-        validate_data(self, X, skip_check_array=True)  # notes names and width
-        return encoder, encoder.transform(X)

@@ -7,36 +7,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import validate_data
 
-from synafa.arrays import write_file
 from synafa.errors import SynafaError
 from synafa.graph.shape import MAX_DEPTH, MIN_SHARE, DecisionGraph
 from synafa.information.codes import Discretizer
-from synafa.information.counts import check_labels
 from synafa.information.planes import BinaryPlanes
 from synafa.information.tables import InformationTables
 from synafa.money.prices import TOLERANCE
 from synafa.policy.branches import BRANCHES
+from synafa.policy.estimator import Names, PolicyEstimator, check_fitted, row_mask
 from synafa.policy.recommendation import Recommendation
 from synafa.policy.rule import AFFORDABILITY, DecisionRule, check_amount, name_mask
 from synafa.policy.run import Run
 from synafa.table.encoder import Column, TableEncoder
 
-Names = str | Iterable[str]
 
-
-class UnfittedError(SynafaError, NotFittedError):
-    """An estimator was asked before it was fitted."""
-
-
-class SynAFA(BaseEstimator):
+class SynAFA(PolicyEstimator):
     r"""Which feature next, from exact pairwise information: the study's policy.
 
     Parameters
@@ -151,11 +141,7 @@ class SynAFA(BaseEstimator):
         self._check_settings()
         encoder, values = self._encode_training(X, y)
         self.n_features_in_ = values.shape[1]
-        labels = check_labels(y, len(values))
-        _check_targets(labels)
-        self.classes_, self.y_ = np.unique(labels, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise SynafaError(f"All rows are of one class ({str(self.classes_[0])!r}); there is nothing to tell apart.")
+        self.y_ = self._take_classes(y, len(values))
         planes = BinaryPlanes.from_values(values, self.y_) if self.n_bins == 2 else None
         discretizer = Discretizer(self.n_bins)
         if planes is not None:
@@ -299,8 +285,8 @@ class SynAFA(BaseEstimator):
         limit = rule.budget if budget is None else check_amount("budget", budget)
         codes = self.codes(X)
         n = len(codes)
-        seen = _row_mask(known, rule.feature_names, n) | rule.known
-        blocked = _row_mask(unavailable, rule.feature_names, n) | rule.unavailable
+        seen = row_mask(known, rule.feature_names, n) | rule.known
+        blocked = row_mask(unavailable, rule.feature_names, n) | rule.unavailable
         order, branch, cost = acquire(
             codes,
             seen,
@@ -362,55 +348,15 @@ class SynAFA(BaseEstimator):
         check_fitted(self, "rule_")
         return self.rule_.next_feature(observed, remaining=remaining, unavailable=unavailable)
 
-    def propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> np.ndarray:
-        """Propose the next feature of every row in its own state: the policy's side of the evaluation harness.
-
-        Parameters
-        ----------
-        values : float (n, D)
-            Encoded values; what the mask hides is not looked at.
-        mask : bool (n, D)
-            What is known.
-        remaining : float (n,)
-            Budget that is left.
-
-        Returns
-        -------
-        int64 (n,)
-            The next feature, -1 for stop.
-        """
-        return self.propose_with_reason(values, mask, remaining)[0]
-
-    def propose_with_reason(
-        self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Propose as `propose` does, with the reason of each decision.
-
-        Parameters
-        ----------
-        values : float (n, D)
-            Encoded values; what the mask hides is not looked at.
-        mask : bool (n, D)
-            What is known.
-        remaining : float (n,)
-            Budget that is left.
-
-        Returns
-        -------
-        feature : int64 (n,)
-            The next feature, -1 for stop.
-        reason : int8 (n,)
-            Why, as an index into `reason_names`.
-        """
+    def _propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         from synafa.policy.kernels import propose
 
-        check_fitted(self, "rule_")
         rule = self.rule_
         feature, branch = propose(
             self._discretizer.transform(values),
-            np.ascontiguousarray(mask, dtype=bool),
+            mask,
             rule.unavailable,
-            np.ascontiguousarray(remaining, dtype=np.float64),
+            remaining,
             *self._pair_list(),
             rule.costs,
             rule.cost_weight,
@@ -426,7 +372,7 @@ class SynAFA(BaseEstimator):
         return self._codes
 
     @property
-    def encoder_(self) -> TableEncoder:
+    def encoder_(self) -> TableEncoder:  # type: ignore[override]
         """What turns a table into numbers."""
         return self.rule_.encoder
 
@@ -466,37 +412,7 @@ class SynAFA(BaseEstimator):
         check_fitted(self, "rule_")
         return build_graph(self.rule_, self.codes_, self.y_, max_depth=max_depth, min_share=min_share)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted policy to one file; `synafa.load_model` reads it back.
-
-        Parameters
-        ----------
-        path : str or path
-            The file to write; it is replaced whole or not at all.
-
-        Raises
-        ------
-        SynafaError
-            When the policy is not fitted or the file cannot be written.
-        """
-        write_file(path, "policy", *self.to_arrays())
-
-    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Take the fitted policy apart.
-
-        Returns
-        -------
-        arrays : dict of arrays
-            The arrays by name.
-        meta : dict
-            The JSON values.
-
-        Raises
-        ------
-        SynafaError
-            When the policy is not fitted or its tables are estimated.
-        """
-        check_fitted(self, "rule_")
+    def _to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         arrays, meta = self.rule_.to_arrays()
         if self.tables_.specific is None:
             raise SynafaError("A policy with estimated tables cannot be stored; fit it on exact ones.")
@@ -544,53 +460,11 @@ class SynAFA(BaseEstimator):
         policy._discretizer.fill_ = rule.encoder.fill_values_
         return policy
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        return tags
-
     def _check_settings(self) -> None:
         check_amount("budget", self.budget)
         check_amount("cost_weight", self.cost_weight)
         if self.affordability not in AFFORDABILITY:
             raise SynafaError(f"affordability must be one of {list(AFFORDABILITY)}, got: {self.affordability!r}.")
-
-    def _encode_training(self, X: Any, y: Any) -> tuple[TableEncoder | None, np.ndarray]:
-        """The table's encoder and its values; plain number arrays are taken as they are and need none."""
-        if y is None:
-            raise SynafaError("SynAFA requires y to be passed, but the target y is None.")
-        if _is_numeric(X):
-            X, _ = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", order="C")
-            return None, X
-        encoder = TableEncoder()
-        values = encoder.fit_transform(X)
-        validate_data(self, X, skip_check_array=True)  # notes names and width
-        return encoder, values
-
-    def encode(self, X: Any) -> np.ndarray:
-        """Encode rows as numbers.
-
-        Parameters
-        ----------
-        X : DataFrame or array (n, D)
-            Rows; the columns of a data frame are found by name, in any order.
-
-        Returns
-        -------
-        float64 (n, D)
-            NaN where a cell is empty; text as the position among the sorted training categories.
-
-        Raises
-        ------
-        SynafaError
-            When a column is missing or a cell cannot be read as in training.
-        """
-        check_fitted(self, "rule_")
-        if _is_numeric(X) and not hasattr(self, "feature_names_in_"):
-            return validate_data(self, X, reset=False, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
-        return self.rule_.encoder.transform(X)  # columns by name, in any order, others ignored
 
     def codes(self, X: Any) -> np.ndarray:
         """Codes of new rows.
@@ -621,12 +495,6 @@ class SynAFA(BaseEstimator):
         return (rule.single, rule.cond_by_value, *cached[1:])
 
 
-def check_fitted(estimator: Any, attribute: str) -> None:
-    """Refuse an estimator that has not been fitted."""
-    if not hasattr(estimator, attribute):
-        raise UnfittedError(f"This {type(estimator).__name__} is not fitted; call fit with training rows first.")
-
-
 def _plain_encoder(means: np.ndarray) -> TableEncoder:
     """The encoder of an array of numbers, whose columns are called x0, x1, ..."""
     encoder = TableEncoder()
@@ -647,36 +515,6 @@ def resolve_costs(costs: Any, names: tuple[str, ...]) -> np.ndarray:
             raise SynafaError(f"costs must hold one cost for each of the {len(names)} features, got {array.shape}.")
         given = array.tolist()
     return np.array([check_amount(f"The cost of {name!r}", cost) for name, cost in zip(names, given)])
-
-
-def _check_targets(labels: np.ndarray) -> None:
-    """Refuse labels that are measurements rather than classes."""
-    if labels.dtype.kind == "f" and not np.array_equal(labels, np.floor(labels)):
-        raise SynafaError("y must hold classes, got numbers with fractions (Unknown label type: continuous).")
-
-
-def _is_numeric(X: Any) -> bool:
-    """Whether X is an array of numbers rather than a DataFrame or text."""
-    if hasattr(X, "columns") or hasattr(X, "collect_schema"):
-        return False
-    if hasattr(X, "toarray") and hasattr(X, "nnz"):
-        return True  # sparse: validate_data refuses it in scikit-learn's words
-    return np.asarray(X).dtype.kind in "biufc" or not _holds_text(np.asarray(X))
-
-
-def _holds_text(array: np.ndarray) -> bool:
-    return array.dtype.kind in "US" or any(isinstance(value, str) for value in array.flat)
-
-
-def _row_mask(which: Names | np.ndarray, names: tuple[str, ...], n: int) -> np.ndarray:
-    """bool (n, D) from names or from a mask of that shape."""
-    if isinstance(which, np.ndarray) and which.dtype.kind not in "OUS":
-        if which.dtype != bool:
-            raise SynafaError(f"A mask must be of bool, got {which.dtype}; say .astype(bool) if that is what it means.")
-        if which.shape != (n, len(names)):
-            raise SynafaError(f"A mask must have the shape of the rows, {(n, len(names))}, got {which.shape}.")
-        return which
-    return np.broadcast_to(name_mask(which, names), (n, len(names)))
 
 
 def _most_steps(costs: np.ndarray, budget: float) -> int:
