@@ -174,10 +174,11 @@ def _quantile_edges(column: np.ndarray, n_bins: int) -> np.ndarray:
     """Edges of one feature: midpoints between few distinct values, else quantiles, none of them at the maximum."""
     if not len(column):
         return np.full(n_bins - 1, np.inf)
-    distinct = np.unique(column).astype(np.float64)
+    column = column.astype(np.float64) + 0.0  # -0.0 becomes 0.0: equal values, equal bits
+    distinct = np.unique(column)
     if len(distinct) <= n_bins:
         edges = 0.5 * distinct[:-1] + 0.5 * distinct[1:]
     else:
-        quantiles = np.quantile(column.astype(np.float64), np.arange(1, n_bins) / n_bins)
+        quantiles = np.quantile(column, np.arange(1, n_bins) / n_bins)
         edges = np.unique(np.minimum(quantiles, distinct[-2]))
     return np.concatenate([edges, np.full(n_bins - 1 - len(edges), np.inf)])

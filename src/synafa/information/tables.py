@@ -8,6 +8,7 @@ cond[j, k, v] = I(Y; X_j | X_k = v), 0 where no training row has X_k = v
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -118,6 +119,18 @@ class InformationTables:
             When the table is empty or a label is missing.
         """
         return cls.from_counts(PairCounts.from_values(X, y))
+
+    @classmethod
+    def from_stream(cls, source: Any, target: str, n_bins: int = 2, **settings: Any) -> InformationTables:
+        """The tables of a table that is read batch by batch; `settings` as for `synafa.stream.passes.stream_counts`.
+
+        >>> import polars as pl
+        >>> table = pl.LazyFrame({"a": [0, 0, 1, 1], "b": [0, 1, 0, 1], "y": [0, 1, 1, 0]})
+        >>> InformationTables.from_stream(table, "y").pair[0, 1].item()
+        1.0
+        """
+        stream = import_module("synafa.stream.passes")  # lies above; only this convenience looks up to it
+        return cls.from_counts(stream.stream_counts(source, target, n_bins=n_bins, **settings).counts)
 
     @classmethod
     def from_counts(cls, counts: PairCounts) -> InformationTables:

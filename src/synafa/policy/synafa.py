@@ -171,6 +171,69 @@ class SynAFA(BaseEstimator):
             discretizer.fill_ = encoder.fill_values_  # for text: the most frequent category
             self._codes = discretizer.transform(values)
             self.tables_ = InformationTables.from_codes(self._codes, self.y_, self.n_bins)
+        return self._finish(encoder, discretizer, known, unavailable, target)
+
+    def fit_stream(
+        self,
+        source: Any,
+        target: str,
+        *,
+        known: Names = (),
+        unavailable: Names = (),
+        drop: Names = (),
+        edges: Any = "exact",
+        checkpoint: str | os.PathLike[str] | None = None,
+        progress: Any = None,
+    ) -> SynAFA:
+        """Learn from a table that is read batch by batch, with the numbers that `fit` of the whole table gives.
+
+        Parameters
+        ----------
+        source : files, a folder, a pattern such as `"data/*.parquet"`, a Polars lazy frame, or anything that streams
+            Arrow record batches (DuckDB relations, pyarrow datasets and readers)
+        target : the column that holds the class
+        known, unavailable : as for `fit`
+        drop : columns to leave out
+        edges, checkpoint, progress : as for `synafa.stream.passes.stream_counts`
+
+        Notes
+        -----
+        Codes and classes of the first 100,000 rows are kept, for decision graphs.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> table = pl.LazyFrame({"a": [0, 0, 1, 1] * 50, "b": [0, 1, 0, 1] * 50, "y": [0, 1, 1, 0] * 50})
+        >>> SynAFA(budget=2).fit_stream(table, "y").next_feature().branch
+        'pair'
+        """
+        from synafa.stream.passes import stream_counts
+
+        self._check_settings()
+        found = stream_counts(
+            source,
+            target,
+            n_bins=self.n_bins,
+            drop=tuple(drop),
+            edges=edges,
+            checkpoint=checkpoint,
+            progress=progress,
+        )
+        return self._from_streamed(found, known, unavailable, target)
+
+    def _from_streamed(self, found: Any, known: Names, unavailable: Names, target: str) -> SynAFA:
+        names = found.encoder.feature_names_
+        self.n_features_in_, self.feature_names_in_ = len(names), np.asarray(names, dtype=object)
+        self.classes_, self.y_, self._codes = found.counts.classes, found.y, found.codes
+        self.tables_ = InformationTables.from_counts(found.counts)
+        discretizer = Discretizer(self.n_bins)
+        discretizer.edges_, discretizer.fill_ = found.edges, found.encoder.fill_values_
+        return self._finish(found.encoder, discretizer, known, unavailable, target)
+
+    def _finish(
+        self, encoder: TableEncoder, discretizer: Discretizer, known: Names, unavailable: Names, target: str
+    ) -> SynAFA:
+        """Make the rule of what was learnt."""
         names = encoder.feature_names_
         at_start = name_mask(known, names)
         self.rule_ = DecisionRule(
