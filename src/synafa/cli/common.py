@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Data = Annotated[
-    Path, typer.Argument(help="Labelled rows, a CSV or Parquet file with column names.", show_default=False)
+    Path,
+    typer.Argument(
+        help="Labelled rows, a CSV or Parquet file, a folder or a pattern 'data/*.parquet'.", show_default=False
+    ),
 ]
 Model = Annotated[Path, typer.Argument(help="A model file written by `synafa fit`.", show_default=False)]
 Target = Annotated[str, typer.Option("--target", "-t", help="The column that holds the class.", show_default=False)]

@@ -26,6 +26,7 @@ from synafa.cli.common import (
     split_names,
     tell,
 )
+from synafa.cli.streaming import Checkpoint, Memory, Scheduler, acquire_stream, counted, streamed_source
 from synafa.errors import SynafaError
 from synafa.graph.shape import MAX_DEPTH, MIN_SHARE
 
@@ -56,6 +57,9 @@ def fit(
     ] = "strict",
     pair_branch: Annotated[bool, typer.Option("--pair-branch/--no-pair-branch", help="Look for pairs.")] = True,
     nearly_numeric: NearlyNumeric = "missing",
+    memory: Memory = None,
+    checkpoint: Checkpoint = None,
+    scheduler: Scheduler = None,
     as_json: AsJson = False,
 ) -> None:
     """Learn from labelled rows which measurement to take next, and save the model.
@@ -67,8 +71,13 @@ def fit(
     from synafa.table.reading import parse_costs
 
     check_output(output, ())
-    features, labels = read_labelled(data, target, drop, nearly_numeric)
-    names = features.columns
+    source = streamed_source(data, memory, (target,), nearly_numeric, force=bool(scheduler or checkpoint))
+    if source is None:
+        features, labels = read_labelled(data, target, drop, nearly_numeric)
+        names, n_rows = features.columns, features.height
+    else:
+        found = counted(source, target, bins, drop, checkpoint, scheduler)
+        names, n_rows = list(found.encoder.feature_names_), found.counts.n_rows
     policy = SynAFA(
         budget=budget,
         costs=parse_costs(costs, names),
@@ -77,19 +86,17 @@ def fit(
         affordability=affordability,
         n_bins=bins,
     )
-    policy.fit(
-        features,
-        labels,
-        known=split_names(known, names),
-        unavailable=split_names(unavailable, names),
-        target=target,
-    )
+    chosen = {"known": split_names(known, names), "unavailable": split_names(unavailable, names), "target": target}
+    if source is None:
+        policy.fit(features, labels, **chosen)
+    else:
+        policy.from_streamed(found, **chosen)
     policy.save(output)
     rule = policy.rule_
     strongest = sorted(zip(rule.feature_names, rule.single), key=lambda item: -item[1])[:5]
     summary = {
         "model": str(output),
-        "rows": features.height,
+        "rows": n_rows,
         "features": len(names),
         "classes": [str(label) for label in policy.classes_],
         "budget": budget,
@@ -100,8 +107,7 @@ def fit(
         return
     out = console(error=is_standard_output(output))
     out.print(
-        f"Fitted on {features.height:,} rows, {len(names)} features, {len(policy.classes_)} classes; "
-        f"budget {number(budget)}."
+        f"Fitted on {n_rows:,} rows, {len(names)} features, {len(policy.classes_)} classes; budget {number(budget)}."
     )
     out.print(
         "Most informative alone: " + ", ".join(f"{name} ({bits:.4f} bits)" for name, bits in strongest) + ".",
@@ -125,6 +131,7 @@ def acquire(
     on_stop: Annotated[
         str, typer.Option("--on-stop", help="'stop' ends a row where nothing pays; 'fallback' goes on as in the paper.")
     ] = "stop",
+    memory: Memory = None,
     as_json: AsJson = False,
 ) -> None:
     """Run a model over complete rows: what it would have measured, in which order and why.
@@ -137,38 +144,44 @@ def acquire(
     suffix = check_output(output, (".csv", ".parquet", ".json"))
     policy = load_model(model)
     names = policy.rule_.feature_names
-    run = policy.acquire(
-        pick_columns(read_table(rows, tell=tell), names, rows),
-        unavailable=split_names(unavailable, names),
-        budget=budget,
-        on_stop=on_stop,
-    )
-    steps = run_table(run, names, policy.rule_.costs)
-    _write_run(steps, run, names, output, suffix)
-    counts = (run.order >= 0).sum(axis=1)
+    options = {"unavailable": split_names(unavailable, names), "budget": budget, "on_stop": on_stop}
+
+    def answer(table: pl.DataFrame, where: str) -> tuple[Any, pl.DataFrame]:
+        run = policy.acquire(pick_columns(table, names, where), **options)
+        return run, run_table(run, names, policy.rule_.costs)
+
+    source = streamed_source(rows, memory)
+    if source is None:
+        run, steps = answer(read_table(rows, tell=tell), repr(str(rows)))
+        _write_run(steps, run, names, output, suffix)
+        sums = {"rows": len(run.cost), "measurements": int((run.order >= 0).sum()), "cost": float(run.cost.sum())}
+        sums["sets"] = {row.tobytes() for row in run.mask}
+    else:
+        sums = acquire_stream(source, names, answer, output, suffix)
+    n = max(1, sums["rows"])
     summary = {
         "run": str(output),
-        "rows": len(counts),
-        "mean_measurements": float(counts.mean()),
-        "mean_cost": float(run.cost.mean()),
-        "distinct_sets": len({row.tobytes() for row in run.mask}),
+        "rows": sums["rows"],
+        "mean_measurements": sums["measurements"] / n,
+        "mean_cost": sums["cost"] / n,
+        "distinct_sets": len(sums["sets"]),
     }
     if as_json:
         print_json(summary)
         return
     say(
-        f"{len(counts):,} rows: {counts.mean():.2f} measurements and a cost of {run.cost.mean():.2f} each on average, "
-        f"{summary['distinct_sets']:,} different sets. Written to {output}.",
+        f"{sums['rows']:,} rows: {summary['mean_measurements']:.2f} measurements and a cost of "
+        f"{summary['mean_cost']:.2f} each on average, {summary['distinct_sets']:,} different sets. Written to {output}.",
         output,
     )
 
 
-def pick_columns(table: pl.DataFrame, names: Sequence[str], path: Path) -> Any:
+def pick_columns(table: pl.DataFrame, names: Sequence[str], where: str) -> Any:
     """The model's columns of a table, which may hold others (the target, an identifier), in the model's order."""
     missing = [name for name in names if name not in table.columns]
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise SynafaError(f"{str(path)!r} lacks the column {missing[0]!r}{more}, which the model was fitted on.")
+        raise SynafaError(f"{where} lacks the column {missing[0]!r}{more}, which the model was fitted on.")
     chosen = table.select(names)
     # A model of a plain array calls its columns x0, x1, ... and takes arrays.
     return chosen.to_numpy() if list(names) == [f"x{j}" for j in range(len(names))] else chosen
@@ -251,18 +264,32 @@ def pairs(
     bins: Bins = 2,
     drop: Drop = None,
     nearly_numeric: NearlyNumeric = "missing",
+    memory: Memory = None,
+    checkpoint: Checkpoint = None,
+    scheduler: Scheduler = None,
     as_json: AsJson = False,
 ) -> None:
     """List the strongest synergistic and redundant pairs with their atoms, in bits.
 
     Example: `synafa pairs patients.csv --target died --top 5`
     """
-    from synafa.analysis.pairs import strongest_pairs
+    from synafa.analysis.pairs import rank_pairs, strongest_pairs
+    from synafa.information.tables import InformationTables
 
-    features, labels = read_labelled(data, target, drop, nearly_numeric)
-    if features.width < 2:
+    source = streamed_source(data, memory, (target,), nearly_numeric, force=bool(scheduler or checkpoint))
+    if source is None:
+        features, labels = read_labelled(data, target, drop, nearly_numeric)
+        names = features.columns
+    else:
+        streamed = counted(source, target, bins, drop, checkpoint, scheduler)
+        names = list(streamed.encoder.feature_names_)
+    if len(names) < 2:
         raise SynafaError(f"{str(data)!r} has one feature beside the target; a pair needs two.")
-    found = strongest_pairs(features, labels, top=top, n_bins=bins)
+    if source is None:
+        found = strongest_pairs(features, labels, top=top, n_bins=bins)
+    else:
+        tables = InformationTables.from_counts(streamed.counts)
+        found = rank_pairs(names, tables.pair, tables.pid(), top)
     if as_json:
         print_json({kind: [pair.as_dict() for pair in group] for kind, group in found.items()})
         return

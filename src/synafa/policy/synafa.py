@@ -205,9 +205,26 @@ class SynAFA(PolicyEstimator):
             checkpoint=checkpoint,
             progress=progress,
         )
-        return self._from_streamed(found, known, unavailable, target)
+        return self.from_streamed(found, known=known, unavailable=unavailable, target=target)
 
-    def _from_streamed(self, found: Any, known: Names, unavailable: Names, target: str) -> SynAFA:
+    def from_streamed(
+        self, found: Any, *, known: Names = (), unavailable: Names = (), target: str = "the class"
+    ) -> SynAFA:
+        """Fit to counts that were taken from a stream, here or on a cluster.
+
+        Parameters
+        ----------
+        found : Streamed
+            What `stream_counts` or `cluster_counts` returned, with as many bins as this policy.
+        known, unavailable, target
+            As for `fit`.
+
+        Returns
+        -------
+        SynAFA
+            The object itself.
+        """
+        self._check_settings()
         names = found.encoder.feature_names_
         self.n_features_in_, self.feature_names_in_ = len(names), np.asarray(names, dtype=object)
         self.classes_, self.y_, self._codes = found.counts.classes, found.y, found.codes

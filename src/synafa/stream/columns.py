@@ -174,15 +174,13 @@ class TextColumn:
 
     def __init__(self, name: str, n_bins: int) -> None:
         self.name, self.n_bins = name, n_bins
-        self.n = self.cells = 0
+        self.n = 0
         self.counts: dict[str, int] = {}
-        self._columns: tuple[tuple[str, ...], np.ndarray] | None = None
 
     def update(self, series: pl.Series, where: str, first: int) -> pl.Series:
         """Add a batch; returns its tidied text."""
         text = texts_of(series)
         self.n += len(text)
-        self.cells += len(series) - series.null_count()
         for category, count in text.drop_nulls().value_counts().iter_rows():
             self.counts[category] = self.counts.get(category, 0) + count
         self._check(where)
@@ -198,15 +196,12 @@ class TextColumn:
     def merge(self, other: TextColumn) -> None:
         """Add what another part saw."""
         self.n += other.n
-        self.cells += other.cells
         for category, count in other.counts.items():
             self.counts[category] = self.counts.get(category, 0) + count
         self._check("the end")
 
     def finished(self) -> tuple[Column, np.ndarray | None]:
         """The fitted column and its edges."""
-        if not self.cells:
-            return Column(self.name, "number", (), 0.0), np.full(self.n_bins - 1, np.inf)
         categories = tuple(sorted(self.counts))
         often = np.array([self.counts[category] for category in categories], np.int64)
         fill = float(np.argmax(often)) if len(often) else 0.0
@@ -218,10 +213,10 @@ class TextColumn:
         return Column(self.name, "text", categories, fill), edges_of(summary, self.n_bins, ranks)
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        return {"n": self.n, "cells": self.cells, "counts": self.counts}, {}
+        return {"n": self.n, "counts": self.counts}, {}
 
     def from_state(self, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        self.n, self.cells, self.counts = meta["n"], meta["cells"], dict(meta["counts"])
+        self.n, self.counts = meta["n"], dict(meta["counts"])
 
 
 class Coder:
@@ -237,8 +232,6 @@ class Coder:
 
         if family(series.dtype) != "text":
             return numbers_of(series)
-        if self.column.kind == "number":  # a text column without a single cell
-            return np.full(len(series), np.nan)
         return self.places(texts_of(series).cast(pl.Enum(list(self.column.categories)), strict=False))
 
     @staticmethod
