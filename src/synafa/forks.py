@@ -19,7 +19,7 @@ def watch() -> None:
 
 def _after_fork() -> None:
     """In a forked child: replace the parallel kernels if the parent's threads cannot be used here."""
-    numba = sys.modules.get("numba")
+    numba: Any = sys.modules.get("numba")
     if numba is None or not _uses_openmp(numba):
         return
     make = numba.njit

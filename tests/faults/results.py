@@ -64,6 +64,15 @@ def _executed(unit: Unit) -> Outcome:
         return execute(unit)
 
 
+def _content(file: Path) -> dict[str, object]:
+    """What a JSON file of a result says; nothing when it is another file, or damaged already."""
+    try:
+        found = json.loads(file.read_bytes())
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def _damage(rng: np.random.Generator, file: Path, files: list[Path]) -> None:
     change = rng.integers(6)
     if file.is_dir() or not file.exists():
@@ -77,8 +86,7 @@ def _damage(rng: np.random.Generator, file: Path, files: list[Path]) -> None:
         other = files[rng.integers(len(files))]
         if other.is_file():
             file.write_bytes(other.read_bytes())
-    elif change == 3 and file.suffix == ".json":
-        stored = json.loads(file.read_text())
+    elif change == 3 and (stored := _content(file)):
         name = str(rng.choice(sorted(stored)))
         stored[name] = [None, [], {}, "done", 0, "x", [{"square": 1}]][rng.integers(7)]
         file.write_text(json.dumps(stored))
