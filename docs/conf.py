@@ -38,7 +38,6 @@ myst_heading_anchors = 3
 autosummary_generate = True
 autodoc_typehints = "none"  # the docstrings say the types, in words
 autodoc_member_order = "bysource"
-autodoc_default_options = {"exclude-members": "set_fit_request, set_score_request"}  # scikit-learn's own
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 

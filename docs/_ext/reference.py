@@ -37,8 +37,14 @@ SECTIONS = [
 
 
 def setup(app: Any) -> dict[str, Any]:
+    app.connect("autodoc-skip-member", skip)
     write(Path(app.srcdir) / "api")
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def skip(app: Any, what: str, name: str, obj: Any, given: bool, options: Any) -> bool | None:
+    """Leave out `set_fit_request` and its like, which scikit-learn adds."""
+    return True if name.startswith("set_") and name.endswith("_request") else None
 
 
 def public_names(module: Any) -> list[str]:
@@ -56,20 +62,26 @@ def public_names(module: Any) -> list[str]:
 
 def write(folder: Path) -> None:
     """`index.rst` with one table of names a section; a file that would not change is left alone."""
-    lines = ["API reference", "=============", ""]
+    lines, seen, pages = ["API reference", "=============", ""], set(), set()
     lines += ["Every public name, with its types, its errors and an example where one helps.", ""]
     for title, module_name, sentence in SECTIONS:
         try:
-            names = public_names(import_module(module_name))
+            module = import_module(module_name)
         except ModuleNotFoundError as error:
             if error.name != module_name:
                 raise
             continue  # a part that this version does not have
+        names = [name for name in public_names(module) if id(getattr(module, name)) not in seen]  # each thing once
+        seen |= {id(getattr(module, name)) for name in names}
+        pages |= {f"{module_name}.{name}.rst" for name in names}
         if not names:
             continue
         lines += [title, "-" * len(title), "", sentence, "", f".. currentmodule:: {module_name}", ""]
         lines += [".. autosummary::", "   :toctree: generated", "   :nosignatures:", ""]
         lines += [f"   {name}" for name in names] + [""]
+    for page in (folder / "generated").glob("*.rst"):
+        if page.name not in pages:
+            page.unlink()  # of a name that is gone
     text = "\n".join(lines)
     path = folder / "index.rst"
     if not path.exists() or path.read_text(encoding="utf-8") != text:

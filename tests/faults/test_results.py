@@ -199,7 +199,7 @@ def test_a_killed_run_leaves_no_worker_behind_even_inside_compiled_code(tmp_path
     words = [sys.executable, "-c", PROGRAM, str(tmp_path / "results"), "hold", "hold"]
     run = subprocess.Popen(words, env=environment, cwd=ROOT)
     try:
-        end = time.monotonic() + 60
+        end = time.monotonic() + 300
         while len(log.read_text().split()) < 2 and time.monotonic() < end:
             time.sleep(0.05)
         time.sleep(0.3)
@@ -207,7 +207,7 @@ def test_a_killed_run_leaves_no_worker_behind_even_inside_compiled_code(tmp_path
         assert len(workers) >= 2
         run.send_signal(signal.SIGKILL)
         run.wait()
-        end = time.monotonic() + 5
+        end = time.monotonic() + 120
         while any(map(alive, workers)) and time.monotonic() < end:
             time.sleep(0.05)
         assert [pid for pid in workers if alive(pid)] == []
