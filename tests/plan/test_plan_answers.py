@@ -114,3 +114,39 @@ def test_an_unlimited_budget_stops_where_nothing_is_gained() -> None:
     policy = PlanTree(budget=None, predictor=bayes()).fit(X, y)
     assert set(policy.tree_.plan()) >= {0, 1}
     assert policy.acquire(X).n_acquired.mean() < 4.5
+
+
+@pytest.mark.parametrize(("price", "bought"), [(1.0, True), (60.0, False)])
+def test_with_error_costs_a_test_is_bought_when_it_saves_more_than_its_price(price: float, bought: bool) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 1000)
+    X = np.column_stack([y + 0.4 * rng.normal(size=1000), rng.normal(size=1000)])
+    errors = {0: {1: 100.0}, 1: {0: 100.0}}  # about 50 without, 10 with the first feature
+    policy = PlanTree(budget=None, costs=[price, 1.0], error_costs=errors, predictor=bayes()).fit(X, y)
+    assert policy.tree_.plan() == ((0,) if bought else ())
+    told = policy.next_feature()
+    assert told.unit == "money"
+    assert (told.stop_reason == "nothing left is worth its price") == (not bought)
+
+
+def test_a_case_that_is_sure_stops_where_the_next_test_is_dear() -> None:
+    """A cheap first test settles the low half; only the others are worth a dear second one."""
+    rng = np.random.default_rng(0)
+    n = 2000
+    low = rng.random(n) < 0.5
+    y = np.where(low, 0, rng.integers(0, 2, n))
+    first = np.where(low, 0.0, 1.0) + 0.05 * rng.normal(size=n)
+    X = np.column_stack([first, y + 0.3 * rng.normal(size=n)])
+    fit = bayes(lambda values, y: np.column_stack([values[:, 0] > 0.5, y]))
+    errors = {0: {1: 100.0}, 1: {0: 100.0}}
+    policy = PlanTree(budget=None, costs=[1.0, 30.0], error_costs=errors, predictor=fit).fit(X, y)
+    run = policy.acquire(X)
+    assert run.mask[low, 1].mean() < 0.02
+    assert run.mask[~low, 1].mean() > 0.98
+
+
+@pytest.mark.slow
+def test_the_packages_own_predictor_finds_the_exclusive_or() -> None:
+    X, y, _ = exclusive_or(n=1500)
+    policy = PlanTree(budget=2).fit(X, y)
+    assert set(policy.tree_.plan()) == {2, 3}

@@ -85,6 +85,15 @@ def test_additive_and_opaque_scorers_agree_also_in_parts() -> None:
         np.testing.assert_allclose(one, two, atol=1e-5)
 
 
+def test_parts_may_have_hidden_states_of_different_sizes() -> None:
+    X, y, _ = context(n=200)
+    cells = np.column_stack([X[:, 0] > 0.5, y])
+    parts = [(CellBayes(X, y, 2, y), np.arange(0, 90)), (CellBayes(X, y, 2, cells), np.arange(90, 200))]
+    fast, slow, rows = AdditiveScorer(parts, X), OpaqueScorer(parts, X, 2), np.array([95, 3, 89, 150])
+    one = fast.proba(fast.open((1, 4), rows), rows, (0,))
+    np.testing.assert_allclose(one, slow.proba(slow.open((1, 4), rows), rows, (0,)), atol=1e-5)
+
+
 def judge_of(n: int = 300, panels: tuple[tuple[int, ...], ...] = ()) -> Judge:
     X, y, _ = context(n=n)
     everyone = np.arange(n)

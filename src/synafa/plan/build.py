@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from synafa.plan.finish import finish
-from synafa.plan.grow import Grower, Growth, Node, prune
+from synafa.plan.grow import Grower, Growth, Node, grow_tree
 from synafa.plan.judge import Judge
 from synafa.plan.prices import Prices
 from synafa.plan.root import Hints, Root, find_root
@@ -74,9 +74,9 @@ def build(
         root = find_root(task, hints, rows.root)
         start = Node((), settings.budget, root.plan, rows.chosen, rows.checked)
         grower = Grower(task, hints, values, root.candidates, settings.growth)
-        if root.plan and settings.adaptive:
+        if settings.adaptive:
             say(0.4, "looking for questions whose answer changes the plan")
-            start = prune(grower, grower.grow(start))
+            start = grow_tree(grower, start, root.eager)
         say(0.9, "putting the plans in order")
         tree = finish(grower, start, judge.scorer.n_classes)
     say(1.0, "the tree is ready")

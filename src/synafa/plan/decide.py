@@ -101,8 +101,9 @@ class Rule:
     def arrays(self) -> tuple[Any, Any, Any]:
         """Nodes, lists and prices as the kernels take them."""
         t, p = self.tree, self.prices
+        told_first = np.flatnonzero(self.known)
         return (
             (t.feature, t.ask, t.left, t.right, t.threshold, t.missing_left),
             (t.start, t.planned, t.stop, t.items),
-            (p.price, p.price_in_group, p.group, self.known, p.follows, bool(p.follows.any())),
+            (p.price, p.price_in_group, p.group, self.known, told_first, p.follows, bool(p.follows.any())),
         )

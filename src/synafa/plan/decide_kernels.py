@@ -34,9 +34,9 @@ def walk(values, mask, blocked, left, nodes, lists, prices):  # type: ignore[no-
     """One decision: feature or -1, reason, node."""
     feature, ask, lower, upper, threshold, missing_left = nodes
     start, planned, stop, items = lists
-    price, in_group, group, at_start, follows, any_follow = prices
-    for j in range(mask.size):
-        if at_start[j] and not mask[j] and not blocked[j]:
+    price, in_group, group, at_start, told_first, follows, any_follow = prices
+    for j in told_first:
+        if not mask[j] and not blocked[j]:
             return j, TELL, 0
     node = 0
     replan = False
@@ -82,7 +82,7 @@ def acquire(values, known, blocked, budget, nodes, lists, prices, reveals, singl
     reasons = np.full((n, steps), -1, np.int8)
     masks = known.copy()
     spent = np.zeros(n)
-    price, in_group, group, at_start, _, _ = prices
+    price, in_group, group, at_start, _, _, _ = prices
     for i in prange(n):
         mask = masks[i]
         for step in range(steps):

@@ -31,6 +31,7 @@ class Growth:
     luck : standard errors that every split has to leave behind on those rows, itself or by what grows below it; to
         be let in it had to gain there, which alone makes about 0.8 of a split that is worth nothing
     keep_errors : standard errors by which the whole tree has to beat the fixed panel there
+    eager_errors : the same for a tree that starts from a plan which is too dear for everybody
     first : how many first questions are grown to the end
     """
 
@@ -42,6 +43,7 @@ class Growth:
     verify_errors: float = 0.0
     luck: float = 1.0
     keep_errors: float = 1.5
+    eager_errors: float = 2.0
     first: int = 2
     fill_rows: int = 800
 
@@ -196,6 +198,26 @@ class Grower:
             return plan
         gain = self.flat(replace_plan(child, other), rows) - self.flat(replace_plan(child, plan), rows)
         return other if _z(gain) > 1.0 else plan
+
+
+def grow_tree(grower: Grower, start: Node, eager: Plan) -> Node:
+    """The tree grown from the panel, or from a plan that only some should pay for when that is clearly better."""
+    best = prune(grower, grower.grow(start)) if start.plan else start
+    if not _much_dearer(grower, start, eager):
+        return best
+    other = prune(grower, grower.grow(replace_plan(start, eager)))
+    if other.split is None:
+        return best
+    gain = grower.net(other, "checked") - grower.flat(start, start.checked)
+    better = gain.sum() > (grower.net(best, "checked") - grower.flat(start, start.checked)).sum()
+    return other if better and _z(gain) >= grower.growth.eager_errors else best
+
+
+def _much_dearer(grower: Grower, start: Node, eager: Plan) -> bool:
+    """Whether a plan's price beyond the panel's is at least a fiftieth of the loss without any measurement."""
+    task = grower.task
+    more = task.margin * (task.prices.cost(eager) - task.prices.cost(start.plan))
+    return more > 0.02 * abs(float(task.judge.utility((), start.checked).mean(dtype=np.float64)))
 
 
 def replace_plan(node: Node, plan: Plan) -> Node:

@@ -6,7 +6,7 @@ the panel is worth anything is asked of rows it was not chosen on: each half of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -44,9 +44,14 @@ class Hints:
 
 @dataclass(frozen=True)
 class Root:
-    """The chosen panel in order, what its rows gain by it on rows that did not choose it, and that gain's error."""
+    """The chosen panel in order, what its rows gain by it on rows that did not choose it, and that gain's error.
+
+    `eager` is the plan that gains most when prices are left aside: what not everybody should pay for may still be
+    worth its price for some.
+    """
 
     plan: Plan
+    eager: Plan
     gain: float
     error: float
     candidates: np.ndarray
@@ -56,10 +61,15 @@ def find_root(task: Task, hints: Hints, rows: np.ndarray) -> Root:
     """The best fixed panel on `rows`, which are in random order; empty when the rows' halves do not confirm it."""
     task_candidates = screen(task, hints)
     gain, error = (np.inf, 0.0) if task.spend_all else confirm(task, hints, task_candidates, rows)
+    filled = fills(task, hints, task_candidates, rows)
+    eager = best_of(replace(task, margin=0.0), filled)
     if not task.spend_all and gain <= NOISE_ERRORS * error:
-        return Root((), gain, error, task_candidates)
-    plan = search_root(task, hints, task_candidates, rows)
-    return Root(in_order(task, (), plan, rows[:CHOICE_ROWS]), gain, error, task_candidates)
+        return Root((), eager, gain, error, task_candidates)
+    judged = rows[:CHOICE_ROWS]
+    plan = best_of(task, filled)
+    partners = swap_partners(task, (), plan, task_candidates, rows[:SEARCH_ROWS])
+    plan = improve(task, (), plan, task.budget, judged, partners)
+    return Root(in_order(task, (), plan, judged), eager, gain, error, task_candidates)
 
 
 def screen(task: Task, hints: Hints) -> np.ndarray:
@@ -88,15 +98,17 @@ def starts(task: Task, hints: Hints, candidates: np.ndarray, asked: Plan = (), l
     return found
 
 
-def search_root(task: Task, hints: Hints, candidates: np.ndarray, rows: np.ndarray) -> Plan:
-    """The plan worth most among the starts' fills, improved by swaps."""
-    some = rows[:SEARCH_ROWS]
-    filled = [fill(task, (), start, task.budget, some, candidates) for start in starts(task, hints, candidates)]
-    judged = rows[:CHOICE_ROWS]
-    plans = {best_prefix(task, (), _judged(task, each, judged)) for each in filled}
-    plan = max(sorted(plans, key=lambda p: p[0]), key=lambda p: p[1])[0]
-    partners = swap_partners(task, (), plan, candidates, some)
-    return improve(task, (), plan, task.budget, judged, partners)
+def fills(task: Task, hints: Hints, candidates: np.ndarray, rows: np.ndarray) -> list[Filled]:
+    """The greedy plans of all starts, found on some rows and their prefixes judged on more."""
+    some, judged = rows[:SEARCH_ROWS], rows[:CHOICE_ROWS]
+    found = [fill(task, (), start, task.budget, some, candidates) for start in starts(task, hints, candidates)]
+    return [_judged(task, each, judged) for each in found]
+
+
+def best_of(task: Task, filled: list[Filled]) -> Plan:
+    """The prefix worth most of any of the plans."""
+    plans = {best_prefix(task, (), each) for each in filled}
+    return max(sorted(plans, key=lambda p: p[0]), key=lambda p: p[1])[0]
 
 
 def swap_partners(task: Task, asked: Plan, plan: Plan, among: np.ndarray, rows: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from synafa.plan.prices import Prices
 
 Plan = tuple[int, ...]
 SCREEN_ROWS = 1000  # first comparison of many candidates
-FINALISTS = 8  # of them are compared on all rows
+FINALISTS = 6  # of them are compared on all rows
 SWAP_PARTNERS = 14
 EXCHANGES = 12  # are judged exactly
 
