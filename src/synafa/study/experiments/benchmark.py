@@ -20,7 +20,12 @@ from synafa.study.evidence.names import ALL_TITLES, BUDGETS, NAMES, TITLES
 from synafa.study.evidence.overview import overview_figure
 from synafa.study.evidence.paper import find_value, paper_value
 from synafa.study.evidence.tables import Figure, Headline, PlainTable, ReportRow, ReportTable
-from synafa.study.experiments.benchmark_measures import harness_table, measures_table, other_measures_table
+from synafa.study.experiments.benchmark_measures import (
+    harness_table,
+    measures_table,
+    other_measures_table,
+    positive_share_figure,
+)
 from synafa.study.experiments.shared import (
     EIGHT,
     REFERENCES,
@@ -95,7 +100,7 @@ def run(unit: Unit) -> dict[str, Any]:
 
 
 def tables(results: Results) -> list[ReportTable | PlainTable]:
-    listed = [(name, budget) for name in results.settings.tabular for budget in BUDGETS[name]]
+    listed = _listed(results)
     return [
         _endpoints(results),
         _headline_table(results),
@@ -110,6 +115,10 @@ def tables(results: Results) -> list[ReportTable | PlainTable]:
         measures_table(results, listed, TITLES, NAMES),
         other_measures_table(results, listed, TITLES, NAMES),
     ]
+
+
+def _listed(results: Results) -> list[tuple[str, int]]:
+    return [(name, budget) for name in results.settings.tabular for budget in BUDGETS[name]]
 
 
 def _row(results: Results, dataset: str, method: str, budget: float, label: str, row: Any, column: Any) -> ReportRow:
@@ -300,7 +309,9 @@ def figures(results: Results) -> list[Figure]:
         axes.set(xlabel="accuracy difference", title=TITLES[name], ylim=(len(EIGHT) - 0.5, -0.5))
         legend_below(axes, columns=1)
     caption = "Accuracy of SynAFA minus that of each baseline, 95 % paired-bootstrap intervals."
-    return [*made, Figure("benchmark", "SynAFA against eight baselines", caption, figure)]
+    made.append(Figure("benchmark", "SynAFA against eight baselines", caption, figure))
+    shares = positive_share_figure(results, _listed(results), TITLES)
+    return made if shares is None else [*made, shares]
 
 
 def headline(results: Results) -> list[Headline]:

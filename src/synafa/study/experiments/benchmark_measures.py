@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from synafa.report.figures import new_figure
+from synafa.report.style import COLOURS
 from synafa.stats.multiplicity import adjusted_stars
 from synafa.study.engine.results import Results
 from synafa.study.evidence.paper import paper_value
-from synafa.study.evidence.tables import PlainTable, ReportRow, ReportTable
+from synafa.study.evidence.tables import Figure, PlainTable, ReportRow, ReportTable
 from synafa.study.experiments.shared import EIGHT, REFERENCES, compare, find, metric
 
 Listed = Sequence[tuple[str, int]]
@@ -45,12 +49,12 @@ def harness_table(results: Results, titles: Mapping[str, str]) -> ReportTable:
 def measures_table(results: Results, listed: Listed, titles: Mapping[str, str], names: Mapping[str, str]) -> PlainTable:
     """Every policy by every measure."""
     columns: tuple[str, ...] = (
-        "accuracy",
-        "balanced_accuracy",
         "auroc",
         "log_loss",
-        "calibration_error",
+        "balanced_accuracy",
+        "accuracy",
         "positive_share",
+        "calibration_error",
     )
     columns += ("mean_cost", "distinct_sets", "majority_set_share")
     rows: list[tuple[Any, ...]] = []
@@ -103,6 +107,40 @@ def other_measures_table(
     return PlainTable("SynAFA minus the others by five measures", "benchmark-other-measures", columns, rows, note)
 
 
+def positive_share_figure(results: Results, listed: Listed, titles: Mapping[str, str]) -> Figure | None:
+    """Accuracy and AUROC of every policy against the share of rows it makes the classifier call positive."""
+    shown = [dataset for dataset in ("physionet", "bank") if any(name == dataset for name, _ in listed)]
+    points = {
+        dataset: [
+            (method, *(metric(results, name, method, budget, dataset=dataset) for name in _AXES))
+            for name_, budget in listed
+            if name_ == dataset
+            for method in ("synafa", *EIGHT)
+        ]
+        for dataset in shown
+    }
+    there = {d: [p for p in found if None not in p] for d, found in points.items()}
+    kept = [dataset for dataset in shown if len(there[dataset]) > 2]
+    if not kept:
+        return None
+    figure, panels = new_figure(columns=2, rows=len(kept), width=3.7, height=2.7)
+    for row, dataset in enumerate(kept):
+        share, right, area = (np.array([p[i] for p in there[dataset]], dtype=float) for i in (1, 2, 3))
+        own = np.array([p[0] == "synafa" for p in there[dataset]])
+        for axes, values, word in zip(panels[2 * row : 2 * row + 2], (right, area), ("accuracy", "AUROC")):
+            axes.scatter(share[~own], values[~own], s=18, color=COLOURS["grey"], label="baselines")
+            axes.scatter(share[own], values[own], s=30, color=COLOURS["vermillion"], marker="D", label="SynAFA")
+            r = float(np.corrcoef(share, values)[0, 1]) if values.std() > 0 and share.std() > 0 else float("nan")
+            axes.set(xlabel="share of rows predicted positive", ylabel=word, title=f"{titles[dataset]}, r = {r:+.2f}")
+        panels[2 * row].legend(fontsize=7)
+    caption = (
+        "Every policy at every budget, mean over judges and trainings. Where accuracy falls with the predicted "
+        "positive share, accuracy mostly tells where a threshold lies; AUROC does not."
+    )
+    return Figure("positive-share", "What accuracy measures on two tables", caption, figure)
+
+
+_AXES = ("positive_share", "accuracy", "auroc")
 Cell = tuple[float, float] | None  # a difference and its p
 
 

@@ -37,6 +37,7 @@ from synafa.study.evidence.comparisons import (  # noqa: F401 (the experiments i
     share_of,
     values_of,
 )
+from synafa.study.experiments import own
 
 if TYPE_CHECKING:
     from synafa.evaluation import Evaluation, Run
@@ -48,7 +49,7 @@ OWN = ("synafa", "synafa-no-pairs", "synafa-masked", "synafa-uncorrected", "syna
 REFERENCES = ("random", "static-single", "static-pair", "all-features")
 EIGHT = ("aaco", "permutation", "cae", "gdfs", "dime", "jafa", "ol-with-mask", "ol-without-mask")
 THREE = ("aaco", "cae", "permutation")
-_DATASET_PARAMETERS = ("alpha", "fraction")
+_DATASET_PARAMETERS = ("alpha", "fraction", "n", "noise", "target")
 _QUICK_ROWS = (360, 120, 120)  # training, validation, test
 
 _JUDGE_SECONDS = 7  # a classifier at PhysioNet's size
@@ -98,7 +99,7 @@ def policy_unit(
     from synafa.baselines import REGISTRY
 
     given = _plain(parameters)
-    inside = {name: value for name, value in given.items() if name in _DATASET_PARAMETERS}
+    inside = {name: value for name, value in given.items() if name in (*_DATASET_PARAMETERS, "content")}
     judges = settings.judges(dataset)
     if method in REGISTRY and REGISTRY[method].needs_classifier:
         judges = (judges[training % len(judges)],)
@@ -128,10 +129,8 @@ def policy_units(
     **parameters: Any,
 ) -> list[Unit]:
     """Every repetition of `policy_unit`; one a budget where the method is trained for a budget."""
-    from synafa.baselines import REGISTRY
-
     chosen = tuple(budgets)
-    if method in REGISTRY and REGISTRY[method].per_budget:
+    if per_budget(method):
         groups: list[tuple[float, ...]] = [(budget,) for budget in chosen]
     else:
         groups = [chosen]
@@ -141,6 +140,15 @@ def policy_units(
         for training in range(count)
         for group in groups
     ]
+
+
+def per_budget(method: str) -> bool:
+    """Whether the budget enters a method's training; a class of one's own says so by an attribute `per_budget`."""
+    from synafa.baselines import REGISTRY
+
+    if ":" in method:
+        return bool(getattr(own.load_policy(method), "per_budget", False))
+    return method in REGISTRY and REGISTRY[method].per_budget
 
 
 def repetitions(settings: Settings, dataset: str, method: str) -> int:
@@ -153,11 +161,22 @@ def repetitions(settings: Settings, dataset: str, method: str) -> int:
 
 
 def load_dataset(name: str, instance: int, quick: bool = False, **parameters: Any) -> Dataset:
-    """The dataset; cut down to a few hundred rows when `quick`."""
+    """The dataset; cut down to a few hundred rows when `quick`. `cube-costs` and `file:PATH` are the leaderboard's."""
     from synafa.datasets import load
 
-    dataset = load(name, instance=instance, **parameters)
+    if name.startswith(own.PREFIX):
+        dataset = own.load_table(name.removeprefix(own.PREFIX), parameters["target"], instance)
+    elif name == "cube-costs":
+        dataset = with_costs(load("cube", instance=instance, **parameters))
+    else:
+        dataset = load(name, instance=instance, **parameters)
     return cut(dataset) if quick else dataset
+
+
+def with_costs(cube: Dataset) -> Dataset:
+    """CUBE with costs 1, 2 and 4 in turn; the three bits of a class never cost the same."""
+    costs = np.array([(1.0, 2.0, 4.0)[i % 3] for i in range(cube.n_features)])
+    return replace(cube, name="cube-costs", costs=costs, budgets=(7.0, 14.0, 21.0))
 
 
 def cut(dataset: Dataset, rows: tuple[int, int, int] = _QUICK_ROWS) -> Dataset:
@@ -276,13 +295,12 @@ def _judged(
 
 def unit_evaluation(unit: Unit, dataset: Dataset, classifier: Any) -> Evaluation:
     """The evaluation of a unit's policy, fitted on the dataset's training rows, at the unit's budgets."""
-    from synafa.baselines import REGISTRY
     from synafa.evaluation import Evaluation
 
     method = unit["method"]
     budgets = tuple(float(budget) for budget in unit["budgets"])
     policy: Any
-    if method in REGISTRY and REGISTRY[method].per_budget:
+    if per_budget(method):
         policy = {budget: _fitted(unit, dataset, classifier, budget) for budget in budgets}
     else:
         policy = _fitted(unit, dataset, classifier, max(budgets))
@@ -304,6 +322,8 @@ def _fitted(unit: Unit, dataset: Dataset, classifier: Any, budget: float) -> Any
         return all_features(dataset.n_features)
     if method in REFERENCES:
         return build_policies((method,), dataset, (budget,), seed=unit.seed)[method]
+    if ":" in method:
+        return own.fit_policy(method, dataset, budget, unit.seed)
     raise SynafaError(
         f"There is no method {method!r} in the study; choose from {', '.join((*OWN, *REFERENCES, *REGISTRY))}."
     )

@@ -193,7 +193,7 @@ def _correlations(x: Sequence[float], y: np.ndarray) -> np.ndarray:
 
 def _fisher(x: Sequence[float], y: np.ndarray) -> float:
     """Fisher's arctanh of the correlation of x and y, kept finite."""
-    return float(np.arctanh(np.clip(_correlations(x, y[:, None])[0], -0.999999, 0.999999)))
+    return float(np.arctanh(np.clip(_correlations(x, y[:, None])[0], -1 + 1e-12, 1 - 1e-12)))
 
 
 def _fisher_of(x: Sequence[float], instance: int, cells: np.ndarray) -> float:
