@@ -17,7 +17,7 @@ from synafa.study.engine.settings import Settings
 from synafa.study.experiments import leaderboard
 from synafa.study.experiments.leaderboard import Board
 from synafa.study.experiments.own import fit_policy, load_policy, load_table
-from tests.study.test_experiments_a import finished
+from tests.study.test_units_and_sweeps import finished
 
 SETTINGS = Settings("standard", datasets=("ckd", "physionet"))
 METHODS = ("synafa", "cae", "random")

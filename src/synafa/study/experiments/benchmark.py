@@ -29,6 +29,7 @@ from synafa.study.experiments.benchmark_measures import (
 from synafa.study.experiments.shared import (
     EIGHT,
     REFERENCES,
+    SECOND_VARIANTS,
     Difference,
     advantages,
     compare,
@@ -59,7 +60,6 @@ COVERS = (
 GENERATIVE = ("eddi", "eddi-builtin", "odin-model-based", "odin-model-free")
 # Seconds each even when quick: then on CKD only, and of two variants of one method only the paper's.
 _SLOW = ("gdfs", "dime", "jafa", "ol-with-mask", "ol-without-mask", *GENERATIVE)
-_SECOND_VARIANTS = ("eddi-builtin", "odin-model-free")
 
 
 def methods_of(dataset: str) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ def real_units(settings: Settings, methods: Iterable[str], dataset: str | None =
     found = []
     for name in settings.tabular if dataset is None else (dataset,):
         for method in wanted:
-            if settings.quick and (method in _SECOND_VARIANTS or (method in _SLOW and name != "ckd")):
+            if settings.quick and (method in SECOND_VARIANTS or (method in _SLOW and name != "ckd")):
                 continue
             made = policy_units(settings, name, 0, method, BUDGETS[name])
             found += made[:1] if settings.quick else made

@@ -37,7 +37,7 @@ from synafa.study.evidence.comparisons import (  # noqa: F401 (the experiments i
     share_of,
     values_of,
 )
-from synafa.study.experiments import own
+from synafa.study.experiments import costs, own
 
 if TYPE_CHECKING:
     from synafa.evaluation import Evaluation, Run
@@ -48,27 +48,10 @@ SWEEPS = ("synergy-sweep", "fixed-v")
 OWN = ("synafa", "synafa-no-pairs", "synafa-masked", "synafa-uncorrected", "synafa-no-pairs-uncorrected")
 REFERENCES = ("random", "static-single", "static-pair", "all-features")
 EIGHT = ("aaco", "permutation", "cae", "gdfs", "dime", "jafa", "ol-with-mask", "ol-without-mask")
+SECOND_VARIANTS = ("eddi-builtin", "odin-model-free")  # of methods that the paper ran in the other one: once
 THREE = ("aaco", "cae", "permutation")
 _DATASET_PARAMETERS = ("alpha", "fraction", "n", "noise", "target")
 _QUICK_ROWS = (360, 120, 120)  # training, validation, test
-
-_JUDGE_SECONDS = 7  # a classifier at PhysioNet's size
-
-# Expected seconds on one core, standard profile, PhysioNet's size; only for the order of work and the time left.
-_SECONDS = {
-    "aaco": 6,
-    "permutation": 4,
-    "cae": 17,
-    "gdfs": 40,
-    "dime": 60,
-    "jafa": 55,
-    "ol-with-mask": 50,
-    "ol-without-mask": 50,
-    "eddi": 60,
-    "eddi-builtin": 60,
-    "odin-model-based": 60,
-    "odin-model-free": 60,
-}
 
 
 def classifier_unit(settings: Settings, dataset: str, instance: int = 0, **parameters: Any) -> Unit:
@@ -76,7 +59,7 @@ def classifier_unit(settings: Settings, dataset: str, instance: int = 0, **param
     named = {"dataset": dataset, "judges": list(settings.judges(dataset)), **_plain(parameters)}
     if instance and dataset not in SWEEPS:
         named["instance"] = int(instance)
-    cost = _scaled(settings, dataset, _JUDGE_SECONDS * len(named["judges"]))
+    cost = costs.judge_seconds(settings.profile, dataset, dataset in SWEEPS, len(named["judges"]))
     return settings.unit(CLASSIFIERS, __name__, VERSION, named, cost=cost, function="run_classifiers")
 
 
@@ -113,7 +96,7 @@ def policy_unit(
         version,
         named,
         needs=(classifier_unit(settings, dataset, instance, **inside),),
-        cost=_scaled(settings, dataset, _seconds(dataset, method, named["budgets"])),
+        cost=costs.policy_seconds(settings.profile, dataset, method, named["budgets"], dataset in SWEEPS),
         function="run_policy_unit",
         seed=seed,
     )
@@ -155,6 +138,8 @@ def repetitions(settings: Settings, dataset: str, method: str) -> int:
     """How often a method is trained or drawn on one instance of a dataset."""
     from synafa.baselines import REGISTRY
 
+    if method in SECOND_VARIANTS:
+        return 1
     drawn = method == "random" or method.startswith("aaco")
     trained = method in REGISTRY and REGISTRY[method].trained
     return settings.repeats.runs_of(dataset, drawn, trained, dataset in SWEEPS)
@@ -371,13 +356,3 @@ def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
         for name, value in sorted(parameters.items())
         if value is not None
     }
-
-
-def _seconds(dataset: str, method: str, budgets: list[Any]) -> float:
-    """CAE draws budget x features numbers a row: at 784 features that is all its time."""
-    return 9.0 * sum(budgets) if (dataset, method) == ("mnist-loop", "cae") else _SECONDS.get(method, 2)
-
-
-def _scaled(settings: Settings, dataset: str, seconds: float) -> float:
-    size = {"ckd": 0.2, "actg175": 0.3, "bank": 2.5, "mnist-loop": 6.0, "miniboone": 6.0}.get(dataset, 1.0)
-    return 1.0 + (0.04 if settings.quick else 10.0 if settings.profile == "paper" else 1.0) * size * seconds
