@@ -42,6 +42,7 @@ COMMANDS = {
     "evaluate": Entry("evaluate:evaluate", "Measure policies on a dataset under a hard budget.", _RESEARCH),
     "scan": Entry("scan:scan", "Test every pair of a table for synergy and redundancy.", _RESEARCH),
     "baselines": Entry("baselines:baselines", "The published policies to compare with.", _RESEARCH),
+    "leaderboard": Entry("leaderboard:leaderboard", "Rank policies, and your own beside them.", _RESEARCH),
     "study": Entry("study:study_app", "Run the study's experiments and write its report.", _RESEARCH),
 }
 _LONGEST = 600  # characters of a sentence

@@ -86,8 +86,8 @@ def _dose_response(results: Results, sweep: Sweep) -> ReportTable:
         found = sweep.correlation(results, "synafa", budget)
         rows.append(interval_row((f"{budget}", "", "correlation with alpha"), found, printed))
     note = (
-        "Mean advantage over AACO, CAE and permutation. Intervals: instances resampled (mean, correlation), "
-        "chi-square (SD)."
+        "Mean advantage over AACO, CAE and permutation. Intervals: Student's over instances (mean), "
+        "jackknife (correlation), chi-square (SD)."
     )
     return ReportTable(
         "Mean advantage by alpha and budget",
@@ -100,7 +100,7 @@ def _dose_response(results: Results, sweep: Sweep) -> ReportTable:
 
 def _correlations(results: Results, sweep: Sweep) -> ReportTable:
     rows = [row for budget in BUDGETS for row in correlation_rows(results, sweep, "alpha sweep", budget)]
-    note = "Interval of the mean: instances resampled; of one instance's correlation: its test rows resampled."
+    note = "Interval of the mean: jackknife over instances; of one instance's correlation: its test rows resampled."
     return ReportTable(
         "Correlation of advantage with alpha", "appendix-correlations", ("sweep / budget", "statistic"), rows, note
     )

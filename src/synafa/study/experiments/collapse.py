@@ -60,7 +60,7 @@ def units(settings: Settings) -> list[Unit]:
     realigned = ("ckd",) if settings.quick else REALIGNED
     for name in realigned:
         if name in settings.datasets:
-            needs = [u for m in THREE for u in policy_units(settings, name, 0, m, BUDGETS[name])]
+            needs = [u for m in THREE for u in policy_units(settings, name, 0, m, BUDGETS[name], 1)]
             found.append(_unit(settings, name, {"part": "realigned"}, 120.0, tuple(needs)))
     return found
 

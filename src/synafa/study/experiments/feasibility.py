@@ -60,7 +60,7 @@ def tables(results: Results) -> list[ReportTable | PlainTable]:
         for budget in (3, 5)
         for name, method in METHODS.items()
     ]
-    note = "Mean advantage over AACO, CAE and permutation; intervals resample instances."
+    note = "Mean advantage over AACO, CAE and permutation; Student's intervals over instances."
     label = "synergy-budget-mask-sensitivity"
     return [
         ReportTable("The mask at alpha = 1", "feasibility-main", ("budget", "rule"), main, note),
@@ -154,7 +154,7 @@ def figures(results: Results) -> list[Figure]:
         zero_line(axes)
         axes.set(xlabel="alpha", ylabel="accuracy advantage", title=f"budget {budget}")
         legend_below(axes)
-    caption = "Mean advantage with the deployed rule and with the mask; bands: 95 %, instances resampled."
+    caption = "Mean advantage with the deployed rule and with the mask; bands: 95 % over instances."
     return [Figure("feasibility", "The feasibility mask", caption, figure)]
 
 

@@ -99,7 +99,7 @@ def _differences(results: Results, sweep: Sweep) -> ReportTable:
             rows.append(difference_row((f"{fraction:g}", NAMES[name]), found, printed))
         printed = paper_value("fixed-v-full-significance", fraction, "mean")
         rows.append(interval_row((f"{fraction:g}", "mean"), sweep.mean(results, "synafa", fraction, BUDGET), printed))
-    note = "Differences: paired bootstrap over the test rows of all instances; mean: instances resampled."
+    note = "Differences: paired bootstrap over the test rows of all instances; mean: Student's over instances."
     return ReportTable("Differences at budget 8", "fixed-v-full-significance", ("target", "baseline"), rows, note)
 
 
@@ -118,7 +118,7 @@ def _correlations(results: Results, sweep: Sweep) -> list[ReportTable]:
             "appendix-correlations",
             ("sweep / budget", "statistic"),
             correlation_rows(results, sweep, "fixed-V", BUDGET),
-            "Interval of the mean: instances resampled; of one instance's correlation: its test rows resampled.",
+            "Interval of the mean: jackknife over instances; of one instance's correlation: its test rows resampled.",
         ),
         ReportTable(
             "Correlation in each instance",
@@ -184,7 +184,7 @@ def figures(results: Results) -> list[Figure]:
     legend_below(axes, columns=2)
     caption = (
         "Fixed-V control at budget 8: advantage against the pair's synergy share with its joint information held "
-        "constant. Bars: 95 % paired-bootstrap intervals, instances pooled; band: instances resampled."
+        "constant. Bars: 95 % paired-bootstrap intervals, instances pooled; band: Student's over instances."
     )
     return [Figure("fixed-v", "Advantage at constant information", caption, figure)]
 

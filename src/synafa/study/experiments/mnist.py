@@ -18,6 +18,7 @@ from synafa.arrays import read_file, write_file
 from synafa.datasets.dataset import Dataset
 from synafa.files import cache_dir, content_hash
 from synafa.information.tables import InformationTables
+from synafa.study.evidence.comparisons import share_of
 from synafa.study.evidence.names import budgets_of
 from synafa.study.experiments.shared import fit_synafa, load_dataset
 
@@ -209,10 +210,11 @@ def _load(path: Any) -> Amortised:
 
 
 def accuracy_interval(correct: np.ndarray | None) -> tuple[float | None, float | None]:
-    """The normal 95 % interval of the share of correct rows, as the paper prints it; nothing of nothing."""
-    from synafa.stats import normal_interval
-
-    return (None, None) if correct is None else normal_interval(float(correct.mean()), len(correct))
+    """The 95 % interval of the share of correct rows, (n,) or (judges, n), over rows and judges; nothing of nothing."""
+    if correct is None:
+        return None, None
+    found = share_of(correct)
+    return found.low, found.high
 
 
 def acquired(policy: Any, X: np.ndarray, budgets: tuple[int, ...] = BUDGETS) -> tuple[dict[int, np.ndarray], Any]:
@@ -225,6 +227,11 @@ def acquired(policy: Any, X: np.ndarray, budgets: tuple[int, ...] = BUDGETS) -> 
         mask[rows, run.order[rows, steps]] = True
         masks[budget] = mask
     return masks, run
+
+
+def judged(judges: Any, X: np.ndarray, mask: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Whether each judge is right on what a mask shows, bool (judges, n)."""
+    return judges.predict_proba(np.where(mask, X, 0), mask).argmax(axis=2) == y
 
 
 def probabilities(classifier: Any, X: np.ndarray, mask: np.ndarray) -> np.ndarray:

@@ -89,7 +89,7 @@ def difference_rows(
         right: dict[str, dict[float, np.ndarray]] = {}
         for method in ("synafa", *baselines):
             right[method] = {}
-            for unit in policy_units(settings, name, 0, method, dataset.budgets):
+            for unit in policy_units(settings, name, 0, method, dataset.budgets, 1):
                 for budget, done in unit_evaluation(unit, dataset, judge).judged(method).items():
                     right[method][budget] = done.predictions == done.y
         for budget, own in right["synafa"].items():
