@@ -15,8 +15,8 @@ from synafa.information.codes import codes_of
 from synafa.stream.files import family
 from synafa.stream.quantiles import Ranks, Summary, edges_of, restore, sample_brackets, state
 from synafa.table.encoder import Column, UnsupportedValueError
-from synafa.table.sums import CHUNKS, add_sum_of_integers, carry, exact_mean
 from synafa.table.numbers import SPACES
+from synafa.table.sums import CHUNKS, add_sum_of_integers, carry, exact_mean
 
 if TYPE_CHECKING:
     import polars as pl

@@ -17,16 +17,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from synafa.stream.checkpoint import Checkpoint
+from synafa.stream.counting import KEPT_ROWS, Counter, each, same_codes
+from synafa.stream.progress import Report, Stage
 
 from synafa.errors import SynafaError
 from synafa.files import content_hash
 from synafa.information.codes import MAX_BINS
 from synafa.information.counts import PairCounts
-from synafa.stream.checkpoint import Checkpoint
 from synafa.stream.columns import Coder, NumberColumn, TextColumn, column_of
-from synafa.stream.counting import KEPT_ROWS, Counter, each, same_codes
 from synafa.stream.labels import Labels
-from synafa.stream.progress import Report, Stage
 from synafa.stream.sources import Batch, Source, open_source
 from synafa.stream.state import Position, load_state, save_state
 from synafa.table.encoder import TableEncoder

@@ -6,11 +6,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from synafa.stream.counting import Counter
 
 from synafa.information.counts import PairCounts
 from synafa.information.exchange import labels_array
 from synafa.stream.columns import Coder
-from synafa.stream.counting import Counter
 from synafa.table.encoder import TableEncoder
 
 
