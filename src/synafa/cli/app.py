@@ -31,7 +31,7 @@ class Entry:
 
 _PRACTICE, _RESEARCH = "For practitioners", "For researchers"
 COMMANDS = {
-    "fit": Entry("core:fit", "Learn from labelled rows which measurement to take next.", _PRACTICE),
+    "fit": Entry("fit:fit", "Learn from labelled rows which measurement to take next.", _PRACTICE),
     "next": Entry("recommend:next_measurement", "Recommend the next measurement for one case, and say why.", _PRACTICE),
     "acquire": Entry("core:acquire", "Run a model over a table of complete rows.", _PRACTICE),
     "graph": Entry("core:graph", "Draw a model as a decision graph.", _PRACTICE),
@@ -47,7 +47,7 @@ COMMANDS = {
 }
 _LONGEST = 600  # characters of a sentence
 # Options that take several words, `--observed a=1 b=2`, although one option takes one word elsewhere.
-_GREEDY = ("--observed", "--costs")
+_GREEDY = ("--observed", "--costs", "--errors")
 
 
 class LazyGroup(typer.core.TyperGroup):

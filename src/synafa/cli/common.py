@@ -77,19 +77,24 @@ def check_names(names: Iterable[str], known: Sequence[str]) -> None:
             raise SynafaError(f"Unknown feature {name!r}{close_names(name, known)}.")
 
 
-def parse_values(words: Iterable[str] | None, known: Sequence[str]) -> dict[str, str]:
-    """`name=value` words as a mapping from known features; a name that itself holds `=` is recognised."""
-    values: dict[str, str] = {}
+def parse_values(words: Iterable[str] | None, known: Sequence[str]) -> dict[str, str | None]:
+    """`name=value` words as a mapping from known features; a name that itself holds `=` is recognised.
+
+    `name=` is a measurement that was made and gave no result: None.
+    """
+    values: dict[str, str | None] = {}
     for word in words or ():
         name, sign, value = word.partition("=")
         fitting = max((name for name in known if word.startswith(f"{name}=")), key=len, default=None)
         if fitting is not None:
             name, value = fitting, word[len(fitting) + 1 :]
-        if not sign or not name.strip() or not value.strip():
-            raise SynafaError(f"Cannot read the observation {word!r}; write name=value.")
+        if not sign or not name.strip():
+            raise SynafaError(
+                f"Cannot read the observation {word!r}; write name=value, or name= for a measurement without a result."
+            )
         if name.strip() in values:
             raise SynafaError(f"The feature {name.strip()!r} is observed twice.")
-        values[name.strip()] = value.strip()
+        values[name.strip()] = value.strip() or None
     check_names(values, known)
     return values
 

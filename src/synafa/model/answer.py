@@ -37,6 +37,20 @@ class Outcome:
 
 
 @dataclass(frozen=True)
+class Other:
+    """A runner-up: what could be measured instead, at which price, and why it is not proposed."""
+
+    feature: str
+    price: float
+    why: str
+
+    @property
+    def text(self) -> str:
+        """The runner-up as a sentence."""
+        return f"Why not {self.feature} (cost {self.price:g})? {self.why}"
+
+
+@dataclass(frozen=True)
 class Answer:
     """A recommendation with the state of the case around it.
 
@@ -45,9 +59,10 @@ class Answer:
     recommendation : Recommendation or PlanRecommendation
         What to measure next and why, or why to stop.
     probabilities : dict
-        The probability of each class from what is known.
+        The probability of each class from what is known; empty for a policy that was saved without a predictor.
     decision : Any
-        The class to decide now: the most probable one, or with error costs the one of least expected cost.
+        The class to decide now: the most probable one, or with error costs the one of least expected cost; None
+        without probabilities.
     expected_cost : float or None
         With error costs: what deciding now costs on average.
     outcomes : tuple of Outcome
@@ -57,7 +72,11 @@ class Answer:
     target : str
         What the class is called.
     observed : dict
-        What is known of the case, by feature name.
+        What is known of the case, by feature name; None for a measurement without a result.
+    others : tuple of Other
+        Runners-up and why not they.
+    reveals : tuple of str
+        What comes with the proposed measurement in one panel, for the same price.
     """
 
     recommendation: Any
@@ -68,10 +87,14 @@ class Answer:
     questioned: tuple[str, ...] = ()
     target: str = "the class"
     observed: dict[str, Any] = field(default_factory=dict)
+    others: tuple[Other, ...] = ()
+    reveals: tuple[str, ...] = ()
 
     @property
     def now(self) -> str:
-        """What the case is now, as a sentence."""
+        """What the case is now, as a sentence; empty without probabilities."""
+        if not self.probabilities:
+            return ""
         sure = self.probabilities[self.decision]
         money = "" if self.expected_cost is None else f", with expected error costs of {amount(self.expected_cost)}"
         best = max(self.probabilities, key=self.probabilities.__getitem__)
@@ -86,9 +109,11 @@ class Answer:
     def text(self) -> str:
         """The whole answer in lines."""
         lines = [*self.questioned, self.now, self.recommendation.text]
+        if self.reveals:
+            lines.append(f"With it, for the same price: {', '.join(self.reveals)}.")
         if self.outcomes:
             lines.append("; ".join(outcome.text for outcome in self.outcomes) + ".")
-        return "\n".join(lines)
+        return "\n".join(line for line in lines if line)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values: those of the recommendation, and the state of the case."""
@@ -109,6 +134,11 @@ class Answer:
             ],
             "questioned": list(self.questioned),
             "target": self.target,
+            "observed": {name: _plain(value) for name, value in self.observed.items()},
+            "others": [
+                {"feature": one.feature, "price": one.price, "why": one.why, "text": one.text} for one in self.others
+            ],
+            "reveals": list(self.reveals),
         }
 
 

@@ -6,7 +6,7 @@ It is the object behind `synafa fit`, `next`, `serve`, `report` and `card`, and 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,7 @@ from sklearn.utils.validation import validate_data
 
 from synafa.arrays import write_file
 from synafa.errors import SynafaError
-from synafa.model.answer import Answer
-from synafa.model.asking import answer, fetch_all
+from synafa.model.answering import Answering, Names
 from synafa.model.nan_predictor import NanPredictorFactory
 from synafa.model.ranges import observed_ranges
 from synafa.money.errors import ErrorCosts
@@ -25,10 +24,8 @@ from synafa.plan.plan_tree import PlanTree
 from synafa.policy.estimator import check_fitted
 from synafa.policy.run import Run
 
-Names = Iterable[str]
 
-
-class AcquisitionClassifier(ClassifierMixin, BaseEstimator):
+class AcquisitionClassifier(Answering, ClassifierMixin, BaseEstimator):
     """Acquire under the policy's budget, then predict from what was acquired.
 
     Parameters
@@ -67,9 +64,6 @@ class AcquisitionClassifier(ClassifierMixin, BaseEstimator):
     >>> int(model.acquire(X[400:]).n_acquired.max()) <= 3, bool(model.score(X[400:], y[400:]) > 0.85)
     (True, True)
     """
-
-    policy_: Any
-    predictor_: Any
 
     def __init__(
         self,
@@ -193,151 +187,6 @@ class AcquisitionClassifier(ClassifierMixin, BaseEstimator):
         decided = self.decide(self.predict_proba(X))
         return self.classes_[decided]
 
-    def proba_from(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        """Class probabilities from encoded values of which some are known.
-
-        Parameters
-        ----------
-        values : float (n, D)
-            Encoded values; what the mask hides is not looked at.
-        mask : bool (n, D)
-            What is known.
-
-        Returns
-        -------
-        float64 (n, K)
-            One row a case, in the order of `classes_`.
-
-        Raises
-        ------
-        SynafaError
-            When the model was saved without its predictor.
-        """
-        check_fitted(self, "policy_")
-        if isinstance(self.policy_, PlanTree):
-            return self.policy_.predict_proba(values, mask)
-        if self.predictor_ is None:
-            raise SynafaError("This model was saved without its predictor; fit it again to predict.")
-        return self.predictor_.predict_proba(values, np.asarray(mask, dtype=bool))
-
-    def decide(self, proba: np.ndarray) -> np.ndarray:
-        """Decide a class at given probabilities.
-
-        Parameters
-        ----------
-        proba : float (n, K)
-            Class probabilities.
-
-        Returns
-        -------
-        int64 (n,)
-            Positions in `classes_`.
-        """
-        return proba.argmax(axis=1) if self.error_costs_ is None else self.error_costs_.decide(proba)
-
-    def next_feature(
-        self,
-        observed: Mapping[str, Any] | None = None,
-        *,
-        remaining: float | None = None,
-        unavailable: Names = (),
-    ) -> Answer:
-        """What one case is now, what to measure next and why, and what each result would mean.
-
-        Parameters
-        ----------
-        observed : mapping or None, default=None
-            Values by feature name; None for a measurement that was made and gave no result.
-        remaining : float or None, default=None
-            Budget that is left; None: the budget less what was observed.
-        unavailable : names, default=()
-            What cannot be measured for this case.
-
-        Returns
-        -------
-        Answer
-            Class probabilities and decision now, the recommendation with its reason, and what each result would mean.
-
-        Examples
-        --------
-        >>> rng = np.random.default_rng(0)
-        >>> X = rng.normal(size=(500, 3))
-        >>> model = AcquisitionClassifier(PlanTree(budget=1)).fit(X, (X[:, 1] > 0).astype(int))
-        >>> model.next_feature().recommendation.feature
-        'x1'
-        >>> model.next_feature({"x1": 2.0}).decision
-        1
-        """
-        check_fitted(self, "policy_")
-        return answer(self, dict(observed or {}), remaining, unavailable)
-
-    def predict_one(
-        self,
-        fetch: Callable[[str], Any],
-        observed: Mapping[str, Any] | None = None,
-        *,
-        remaining: float | None = None,
-        unavailable: Names = (),
-    ) -> Answer:
-        """Follow the policy for one case, asking `fetch(name)` for each feature when it is chosen.
-
-        Parameters
-        ----------
-        fetch : function
-            Takes a feature's name and returns its value, or None when it could not be measured. Its errors surface
-            as a SynafaError that names the feature.
-        observed : mapping or None, default=None
-            Values by feature name that are known already.
-        remaining : float or None, default=None
-            Budget that is left; None: the budget less what was observed.
-        unavailable : names, default=()
-            What cannot be measured for this case.
-
-        Returns
-        -------
-        Answer
-            The state at the end; `answer.observed` holds what was fetched.
-
-        Examples
-        --------
-        >>> rng = np.random.default_rng(0)
-        >>> X = rng.normal(size=(500, 3))
-        >>> model = AcquisitionClassifier(PlanTree(budget=1)).fit(X, (X[:, 1] > 0).astype(int))
-        >>> model.predict_one(lambda name: -2.0).decision
-        0
-        """
-        check_fitted(self, "policy_")
-        return fetch_all(self, fetch, dict(observed or {}), remaining, unavailable)
-
-    def get_rules(self) -> dict[str, Any]:
-        """Write the policy as nested JSON values that another program can follow.
-
-        Returns
-        -------
-        dict
-            See `synafa.model.rules`.
-        """
-        from synafa.model.rules import rules_of
-
-        check_fitted(self, "policy_")
-        return rules_of(self)
-
-    def decision_graph(self, **options: Any) -> Any:
-        """Draw the policy as a decision graph.
-
-        Parameters
-        ----------
-        **options : dict
-            As those of the policy's `decision_graph`.
-
-        Returns
-        -------
-        DecisionGraph
-            It writes SVG, HTML, DOT and JSON.
-        """
-        check_fitted(self, "policy_")
-        return self.policy_.decision_graph(**options)
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write policy and predictor to one file, which holds no training rows.
 
@@ -386,6 +235,9 @@ class AcquisitionClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         return tags
+
+    def _must_be_fitted(self) -> None:
+        check_fitted(self, "policy_")
 
     def _checked_classes(self, y: Any) -> np.ndarray:
         if y is None:

@@ -70,6 +70,8 @@ register(
             "tree_runner": Array("i4", ("L", 3), -1),
             "tree_runner_loss": _number(("L", 3), True),
             "tree_left_over": Array("f8", _NODE, -1e-6, infinity=True),
+            "tree_rest": Array("i4", ("N", 3), -1),
+            "tree_rest_saving": _number(("N", 3)),
             "prices_price": Array("f8", _FEATURE, 0.0, LARGEST),
             "prices_price_in_group": Array("f8", _FEATURE, 0.0, LARGEST),
             "prices_group": Array("i8", _FEATURE, -1),

@@ -8,20 +8,17 @@ are taken when something cannot be had or money is left. A price is the lower on
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from synafa.errors import SynafaError
 from synafa.money.prices import TOLERANCE
 
-if TYPE_CHECKING:
-    from synafa.model.classifier import AcquisitionClassifier
-
 FORMAT, VERSION = "synafa-rules", 1
 
 
-def rules_of(model: AcquisitionClassifier) -> dict[str, Any]:
+def rules_of(model: Any) -> dict[str, Any]:
     """The rules of a model whose policy is a plan tree, as JSON values.
 
     Raises
@@ -121,7 +118,7 @@ def _side(node: Mapping[str, Any], value: Any) -> str:
     return "then" if float(value) <= node["if_at_most"] else "else"
 
 
-def _node(model: AcquisitionClassifier, number: int) -> dict[str, Any]:
+def _node(model: Any, number: int) -> dict[str, Any]:
     policy = model.policy_
     tree, names = policy.tree_, policy.encoder_.feature_names_
     count = int(tree.count[number])

@@ -19,6 +19,8 @@ from synafa.model import schemas as schemas
 from synafa.model.validation import InvalidModelError, validate
 
 if TYPE_CHECKING:
+    from synafa.model.answering import Bedside
+    from synafa.money.errors import ErrorCosts
     from synafa.policy.rule import DecisionRule
 
 
@@ -79,20 +81,73 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     synafa.errors.SynafaError: ...
     """
     kind, arrays, meta = read_any(path)
-    if kind not in ("model", "plan-tree", "policy"):
-        raise SynafaError(f"{os.fspath(path)!r} holds a {kind}, but a model is needed here.")
+    _check_kind(path, kind)
     with _Guard(path):
         return _put_together(arrays, meta) if kind == "model" else _policy(kind, arrays, meta)
 
 
+def load_bedside(path: str | os.PathLike[str]) -> Bedside:
+    """A saved model of any kind, only to be asked: it recommends and predicts without scikit-learn or compilation.
+
+    Parameters
+    ----------
+    path : str or path
+        The model file.
+
+    Returns
+    -------
+    Bedside
+
+    Raises
+    ------
+    SynafaError
+        When the file is none, is damaged or was written by a newer version.
+    """
+    from synafa.model.answering import Bedside
+
+    kind, arrays, meta = read_any(path)
+    _check_kind(path, kind)
+    with _Guard(path):
+        if kind != "model":
+            policy = _light_policy(kind, arrays, meta)
+            errors = getattr(policy, "error_costs_", None)
+            return Bedside(policy, getattr(policy, "predictor_", None), errors)
+        _validate_model(arrays, meta)
+        policy = _light_policy(meta["policy_kind"], _part(arrays, "policy."), meta["policy"])
+        return Bedside(policy, *_around(policy, arrays, meta))
+
+
 def load_rule(path: str | os.PathLike[str]) -> DecisionRule:
     """Only the decision rule of a saved SynAFA: enough to recommend, without scikit-learn and without compilation."""
-    from synafa.policy.rule import DecisionRule
-
     arrays, meta = read_file(path, "policy")
     with _Guard(path):
-        validate("policy", arrays, meta, ("rule",))
-        return DecisionRule.from_arrays(arrays, meta)
+        return _rule(arrays, meta)
+
+
+def _check_kind(path: str | os.PathLike[str], kind: str) -> None:
+    if kind not in ("model", "plan-tree", "policy"):
+        raise SynafaError(f"{os.fspath(path)!r} holds a {kind}, but a model is needed here.")
+
+
+def _rule(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> DecisionRule:
+    from synafa.policy.rule import DecisionRule
+
+    validate("policy", arrays, meta, ("rule",))
+    return DecisionRule.from_arrays(arrays, meta)
+
+
+def _light_policy(kind: str, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> Any:
+    if kind == "policy":
+        from synafa.model.answering import StoredRule
+
+        return StoredRule(_rule(arrays, meta))
+    from synafa.plan.answering import StoredPlan
+    from synafa.plan.store import restore
+
+    _validate_plan_tree(arrays, meta)
+    plan = StoredPlan()
+    restore(plan, arrays, meta)
+    return plan
 
 
 def _policy(kind: str, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> Any:
@@ -110,27 +165,38 @@ def _policy(kind: str, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]
 def _put_together(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> Any:
     """The AcquisitionClassifier that `to_arrays` described."""
     from synafa.model.classifier import AcquisitionClassifier
-    from synafa.money.errors import ErrorCosts
 
-    model_parts = {name: arrays[name] for name in arrays if "." not in name}
-    validate("model", model_parts, meta)
+    _validate_model(arrays, meta)
     policy = _policy(meta["policy_kind"], _part(arrays, "policy."), meta["policy"])
-    errors = None if meta["error_costs"] is None else ErrorCosts.from_meta(meta["error_costs"])
-    model = AcquisitionClassifier(policy=policy, error_costs=errors)
-    model.policy_, model.classes_, model.error_costs_ = policy, policy.classes_, errors
-    model.n_features_in_, model.ranges_ = (
-        policy.n_features_in_,
-        np.where(np.isinf(arrays["ranges"]), np.nan, arrays["ranges"]),
-    )
-    if len(model.ranges_) != policy.n_features_in_:
-        raise InvalidModelError("'ranges' does not fit the number of features")
+    model = AcquisitionClassifier(policy=policy)
+    model.policy_, model.classes_, model.n_features_in_ = policy, policy.classes_, policy.n_features_in_
+    model.predictor_, model.error_costs_, model.ranges_ = _around(policy, arrays, meta)
+    model.error_costs = model.error_costs_
     if hasattr(policy, "feature_names_in_"):
         model.feature_names_in_ = policy.feature_names_in_
-    if meta["predictor"] is None:
-        model.predictor_ = getattr(policy, "predictor_", None)
-    else:
-        model.predictor_ = _predictor(_part(arrays, "predictor."), meta["predictor"], policy)
     return model
+
+
+def _validate_model(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
+    """The model's own parts by their schema; policy and predictor by theirs when they are read."""
+    validate("model", {name: arrays[name] for name in arrays if "." not in name}, meta)
+
+
+def _around(
+    policy: Any, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]
+) -> tuple[Any, ErrorCosts | None, np.ndarray]:
+    """What a model holds beside its policy: predictor, error costs, ranges of training values."""
+    from synafa.money.errors import ErrorCosts
+
+    errors = None if meta["error_costs"] is None else ErrorCosts.from_meta(meta["error_costs"])
+    ranges = np.where(np.isinf(arrays["ranges"]), np.nan, arrays["ranges"])
+    if len(ranges) != policy.n_features_in_:
+        raise InvalidModelError("'ranges' does not fit the number of features")
+    if errors is not None and len(errors.classes) != len(policy.classes_):
+        raise InvalidModelError("'error_costs' does not fit the classes")
+    if meta["predictor"] is None:
+        return getattr(policy, "predictor_", None), errors, ranges
+    return _predictor(_part(arrays, "predictor."), meta["predictor"], policy), errors, ranges
 
 
 def _predictor(arrays: Mapping[str, np.ndarray], meta: Any, policy: Any) -> Any:

@@ -38,9 +38,7 @@ class StackedMLP:
         if len(shapes) > 1:
             raise SynafaError(f"Classifiers of different shapes cannot be stacked, got: {sorted(shapes)}.")
         self.models = tuple(models)
-        stacked = [
-            torch.from_numpy(np.stack([np.asarray(m.layers[i], np.float32) for m in models])) for i in range(6)
-        ]
+        stacked = [torch.from_numpy(np.stack([np.asarray(m.layers[i], np.float32) for m in models])) for i in range(6)]
         w1, b1, *rest = stacked
         self._first = w1.reshape(-1, w1.shape[2]).T.contiguous()  # (2D, S * h)
         self._bias = b1.reshape(-1)

@@ -8,36 +8,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from synafa.errors import SynafaError
+from synafa.plan.answering import PlanAnswers
 from synafa.plan.build import linear_copies
+from synafa.plan.case import Copies
 from synafa.plan.curve import BudgetPoint, budget_curve
-from synafa.plan.decide import REASONS, Rule
-from synafa.plan.inputs import (
-    Copies,
-    encode_case,
-    given_rows,
-    judged_rows,
-    names_to_mask,
-    number_encoder,
-    predictor_factory,
-    side_words,
-)
+from synafa.plan.decide import REASONS
+from synafa.plan.inputs import given_rows, judged_rows, number_encoder, predictor_factory
 from synafa.plan.learn import learn_tree, prepare
-from synafa.plan.reasons import Explainer, PlanRecommendation
-from synafa.plan.tree import Tree
 from synafa.policy.estimator import Names, PolicyEstimator, check_fitted, row_mask
 from synafa.policy.run import Run
 
-if TYPE_CHECKING:
-    from synafa.graph.shape import DecisionGraph
 
-
-class PlanTree(PolicyEstimator):
+class PlanTree(PlanAnswers, PolicyEstimator):
     """Which feature next, from complete plans judged on rows they were not learnt from.
 
     Parameters
@@ -88,9 +75,6 @@ class PlanTree(PolicyEstimator):
     ([1, 1], 'x1')
     """
 
-    classes_: np.ndarray
-    rule_: Rule
-    tree_: Tree
     _curve: list[BudgetPoint] | None
     reason_names = REASONS
     uses_remaining = True
@@ -309,95 +293,6 @@ class PlanTree(PolicyEstimator):
         blocked = np.broadcast_to(self.unavailable_, mask.shape)
         return propose(values, mask, blocked, remaining, *self.rule_.arrays)
 
-    def next_feature(
-        self,
-        observed: Mapping[str, Any] | None = None,
-        *,
-        remaining: float | None = None,
-        unavailable: Names = (),
-    ) -> PlanRecommendation:
-        """What to measure next for one case, and why.
-
-        Parameters
-        ----------
-        observed : mapping or None, default=None
-            Values by feature name; a value of None says that the measurement was asked for and paid and gave no result.
-        remaining : float or None, default=None
-            Budget that is left; None: the budget less what was observed costs.
-        unavailable : names, default=()
-            What cannot be measured for this case.
-
-        Returns
-        -------
-        PlanRecommendation
-            `feature` (None: stop), its cost, the reason as fields and as `text`, and the class probabilities now.
-
-        Raises
-        ------
-        SynafaError
-            When a name or a value is unknown or `remaining` is no amount.
-        """
-        check_fitted(self, "rule_")
-        values, mask = encode_case(self.encoder_, observed)
-        if remaining is None:
-            remaining = max(self.budget_ - self.rule_.spent(mask), 0.0)
-        elif not remaining >= 0:
-            raise SynafaError(f"remaining must be a number of at least 0, got: {remaining!r}.")
-        blocked = names_to_mask(unavailable, self.encoder_.feature_names_)
-        choice = self.rule_.decide(values, mask, float(remaining), blocked)
-        probabilities: dict[Any, float] = {}
-        if getattr(self, "predictor_", None) is not None:
-            row = self.predict_proba(values[None], mask[None])[0]
-            probabilities = {label: float(p) for label, p in zip(self.classes_.tolist(), row)}
-        return self._explainer().explain(choice, mask, float(remaining), blocked, probabilities)
-
-    def predict_proba(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        """Class probabilities from what is known.
-
-        Parameters
-        ----------
-        values : float (n, D)
-            Encoded values; what the mask hides is not looked at.
-        mask : bool (n, D)
-            What is known.
-
-        Returns
-        -------
-        float64 (n, K)
-            One row a case; rows sum to 1.
-
-        Raises
-        ------
-        SynafaError
-            When the model was saved without its predictor.
-        """
-        check_fitted(self, "rule_")
-        if getattr(self, "predictor_", None) is None:
-            raise SynafaError("This model was saved without its predictor; fit it again to predict.")
-        return self.predictor_.predict_proba(*self.copies_.fill(np.asarray(values), np.asarray(mask, dtype=bool)))
-
-    def decision_graph(self, max_depth: int = 12, min_share: float = 0.0) -> DecisionGraph:
-        """Draw the tree as a graph of questions and plans, counted on the judged rows.
-
-        Parameters
-        ----------
-        max_depth : int, default=12
-            Measurements that are followed.
-        min_share : float, default=0.0
-            States that fewer than this share of the rows reach are left out.
-
-        Returns
-        -------
-        DecisionGraph
-            Nodes, edges and a sentence for each thing that was cut off; it writes SVG, HTML, DOT and JSON.
-        """
-        from synafa.plan.graph import tree_graph
-
-        check_fitted(self, "rule_")
-        words = partial(side_words, self.encoder_)
-        names = self.encoder_.feature_names_
-        return tree_graph(self.tree_, names, tuple(self.classes_.tolist()), words, max_depth, min_share)
-
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> PlanTree:
         """Read what `save` wrote.
@@ -444,12 +339,17 @@ class PlanTree(PolicyEstimator):
         """
         from synafa.plan.store import restore
 
-        return restore(cls, arrays, meta)
+        policy = cls()
+        restore(policy, arrays, meta)
+        policy.budget, policy.costs, policy.error_costs = meta["budget"], policy.prices_.price, policy.error_costs_
+        policy.margin, policy.random_state = meta["margin_setting"], meta["seed"]
+        policy.adaptive, policy.spend_all = meta["adaptive"], meta["spend_all"]
+        if meta["named"]:
+            policy.feature_names_in_ = np.asarray(policy.encoder_.feature_names_, dtype=object)
+        return policy
 
-    def _explainer(self) -> Explainer:
-        unit = "bits" if self.error_costs_ is None else "money"
-        names = self.encoder_.feature_names_
-        return Explainer(self.rule_, names, self.overlap_, self.margin_, unit, self.target_)
+    def _must_be_fitted(self) -> None:
+        check_fitted(self, "rule_")
 
     def _most_steps(self) -> int:
         tree = self.tree_

@@ -54,7 +54,8 @@ class SynAFA(PolicyEstimator):
     rule_ : DecisionRule
         All that a decision depends on.
     codes_, y_ : uint8 (n, D) and int64 (n,)
-        Codes and class indices of the training rows, from which decision graphs are counted.
+        Codes and class indices of the training rows, from which decision graphs are counted; a
+        model that was read from a file has its decision graph instead.
 
     Notes
     -----
@@ -92,7 +93,8 @@ class SynAFA(PolicyEstimator):
     rule_: DecisionRule
     tables_: InformationTables
     y_: np.ndarray
-    _codes: np.ndarray | BinaryPlanes
+    _codes: np.ndarray | BinaryPlanes  # absent in a model that was read from a file
+    _counted: Any  # what a file holds of the decision graph
 
     reason_names = BRANCHES
 
@@ -384,6 +386,8 @@ class SynAFA(PolicyEstimator):
     @property
     def codes_(self) -> np.ndarray:
         """Codes of the training rows, uint8 (n, D); unpacked when they are first asked for."""
+        if not hasattr(self, "_codes"):
+            raise SynafaError("A model that was read from a file holds no training rows; fit it again for them.")
         if isinstance(self._codes, BinaryPlanes):
             self._codes = self._codes.codes()
         return self._codes
@@ -427,19 +431,24 @@ class SynAFA(PolicyEstimator):
         from synafa.policy.graph import build_graph
 
         check_fitted(self, "rule_")
+        if not hasattr(self, "_codes"):
+            return self._counted.view(max_depth, min_share)
         return build_graph(self.rule_, self.codes_, self.y_, max_depth=max_depth, min_share=min_share)
 
     def _to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """The rule and its decision graph; no training rows."""
+        from synafa.policy import graph_store
+        from synafa.policy.graph import count_graph
+
         arrays, meta = self.rule_.to_arrays()
         if self.tables_.specific is None:
             raise SynafaError("A policy with estimated tables cannot be stored; fit it on exact ones.")
-        arrays |= {
-            "specific": self.tables_.specific,
-            "class_counts": self.tables_.class_counts,
-            "training_codes": np.packbits(self.codes_, axis=0) if self.n_bins == 2 else self.codes_,
-            "training_classes": self.y_.astype(np.int32),
-        }
-        return arrays, meta | {"n_bins": int(self.n_bins)}
+        if hasattr(self, "_codes"):
+            depth, share = graph_store.STORED_DEPTH, graph_store.STORED_SHARE
+            self._counted = count_graph(self.rule_, self.codes_, self.y_, depth, share)
+        drawn, about = graph_store.to_arrays(self._counted)
+        arrays |= {"specific": self.tables_.specific, "class_counts": self.tables_.class_counts, **drawn}
+        return arrays, meta | {"n_bins": int(self.n_bins), "graph": about}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> SynAFA:
@@ -457,6 +466,8 @@ class SynAFA(PolicyEstimator):
         SynAFA
             A fitted policy.
         """
+        from synafa.policy import graph_store
+
         rule = DecisionRule.from_arrays(arrays, meta)
         policy = cls(rule.budget, rule.costs, rule.cost_weight, rule.pair_branch, rule.affordability, meta["n_bins"])
         policy.rule_ = rule
@@ -464,11 +475,7 @@ class SynAFA(PolicyEstimator):
         if rule.feature_names != tuple(f"x{j}" for j in range(rule.n_features)):  # fitted on a DataFrame
             policy.feature_names_in_ = np.asarray(rule.feature_names, dtype=object)
         policy.classes_ = np.asarray(rule.classes)
-        policy.y_ = arrays["training_classes"].astype(np.int64)
-        codes = arrays["training_codes"]
-        if policy.n_bins == 2:
-            codes = np.unpackbits(codes, axis=0, count=len(policy.y_))
-        policy._codes = np.ascontiguousarray(codes)
+        policy._counted = graph_store.from_arrays(arrays, meta["graph"], rule.classes, rule.feature_names)
         policy.tables_ = InformationTables(
             rule.single, rule.pair, rule.cond, arrays["specific"], arrays["class_counts"]
         )

@@ -1,8 +1,9 @@
 """Turns a DataFrame or an array into float64 columns, with everything that has to be learnt learnt from training rows.
 
 Numbers stay as they are and booleans become 0 and 1. Text becomes the position of the string among the sorted distinct
-training strings. An empty cell, and a string that no training row had, becomes NaN. `fill` replaces NaN by the training
-mean of a number column and by the most frequent training category of a text column.
+training strings. An empty cell, and a string that no training row had, becomes NaN; so does every cell of a text column
+with more than `MOST_CATEGORIES` different values, names or free text of which nothing is kept. `fill` replaces NaN by
+the training mean of a number column and by the most frequent training category of a text column.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from synafa.table.names import check_unique, close_names, some_names
 if TYPE_CHECKING:
     import polars as pl
 
+
+MOST_CATEGORIES = 100
+"""A text column with more different values than this counts as empty, and none of its values is stored."""
 
 _MANY = 1000  # cells from which on it pays to look at each distinct one once
 
@@ -265,6 +269,8 @@ def _fit_column(name: str, raw: np.ndarray | _Text) -> Column:
 
 
 def _text_column(name: str, counts: Mapping[str, int]) -> Column:
+    if len(counts) > MOST_CATEGORIES:
+        return Column(name, "text")
     categories = tuple(sorted(counts))  # not as a NumPy array of text, which drops zero characters at the end
     most_frequent = max(range(len(categories)), key=lambda i: counts[categories[i]], default=0)
     return Column(name, "text", categories, float(most_frequent))
