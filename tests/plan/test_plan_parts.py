@@ -85,6 +85,21 @@ def test_additive_and_opaque_scorers_agree_also_in_parts() -> None:
         np.testing.assert_allclose(one, two, atol=1e-5)
 
 
+def test_parts_may_differ_in_the_width_of_their_hidden_state() -> None:
+    X, y, _ = context(n=200)
+    halves = np.arange(0, 100), np.arange(100, 200)
+    cells = y, 2 * y + (X[:, 0] > 0)  # two cells for one half of the rows, up to four for the other
+    parts = [
+        (CellBayes(X[other], y[other], 2, cell[other]), here)
+        for cell, (here, other) in zip(cells, (halves, halves[::-1]))
+    ]
+    assert len(parts[0][0].base) != len(parts[1][0].base)
+    fast, slow = AdditiveScorer(parts, X), OpaqueScorer(parts, X, 2)
+    for rows in (np.array([150, 2, 99, 100, 0, 18]), np.array([3, 4]), np.array([120, 199])):
+        one, two = (s.proba(s.open((1, 2), rows), rows, (0,)) for s in (fast, slow))
+        np.testing.assert_allclose(one, two, atol=1e-5)
+
+
 def judge_of(n: int = 300, panels: tuple[tuple[int, ...], ...] = ()) -> Judge:
     X, y, _ = context(n=n)
     everyone = np.arange(n)
