@@ -10,23 +10,43 @@ were paid for it plus its error. Results are kept a line a unit and the run goes
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from benchmarks.test_costs import FOLDS, LEVELS, TABLES, FoldCosts, read_costs, read_rows
 from synafa import PlanTree
+from synafa.arrays import read_file, write_file
 from synafa.files import write_text
 from synafa.money import PriceList
+from synafa.predictor import fit_predictor, predictor_from_arrays
 from synafa.proof.kept import KeptFits
 
 DEPTH = 3
-MEMORY: dict[str, KeptFits] = {}  # predictors do not depend on prices: the levels of a fold share them
+FITS: KeptFits  # predictors do not depend on prices: the levels of a fold share them
+
+
+class StoredFits:
+    """`fit_predictor` that also keeps what it fitted in a folder, for runs that try other trees on them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __call__(self, values: np.ndarray, y: np.ndarray, n_classes: int, **options: Any) -> Any:
+        told = repr((values.shape, n_classes, options.get("seed"))).encode() + values.tobytes() + y.tobytes()
+        path = self.folder / f"{hashlib.sha256(told).hexdigest()[:24]}.fit"
+        if path.exists():
+            return predictor_from_arrays(*read_file(path, "benchmark-fit"))
+        fitted = fit_predictor(values, y, n_classes, **options)
+        write_file(path, "benchmark-fit", *fitted.to_arrays())
+        return fitted
 
 
 def folder() -> Path:
@@ -61,8 +81,7 @@ def ours(data: Fold, adaptive: bool = True) -> tuple[float, float, int]:
     """The plan tree without a budget: it buys what is worth its price."""
     prices = data.costs.column_prices()
     names = prices.feature_names
-    kept = MEMORY.setdefault(f"{data.table} {data.fold}", KeptFits())
-    policy = PlanTree(None, prices=prices, error_costs=data.costs.errors, predictor=kept, adaptive=adaptive)
+    policy = PlanTree(None, prices=prices, error_costs=data.costs.errors, predictor=FITS, adaptive=adaptive)
     policy.fit(pl.DataFrame(data.X.astype(float), schema=list(names)), data.y)
     rows = pl.DataFrame(data.X_test.astype(float), schema=list(names))
     run = policy.acquire(rows)
@@ -85,8 +104,8 @@ def streed(data: Fold, tuned: bool = False) -> tuple[float, float, int]:
     prices, groups = data.costs.prices, data.costs.prices.group_names
     features = [
         FeatureCostSpecifier(
-            float(prices.price[j]), float(prices.price_in_group[j]), groups[prices.group[j]] if prices.group[j] >= 0 else "x",
-            first, last,
+            float(prices.price[j]), float(prices.price_in_group[j]),
+            groups[prices.group[j]] if prices.group[j] >= 0 else "x", first, last,
         )
         for j, (first, last) in enumerate(data.costs.columns)
     ]  # fmt: skip
@@ -126,11 +145,13 @@ def read_lines(path: Path) -> dict[tuple[str, str, int, str], dict[str, float]]:
     return {(line["table"], line["level"], line["fold"], line["method"]): line for line in lines}
 
 
-def run(path: Path, tables: list[str], levels: list[str], folds: list[int], methods: list[str]) -> None:
+def run(path: Path, tables: list[str], levels: list[str], folds: list[int], methods: list[str], keep: bool) -> None:
     """Measure what is missing, a line a unit."""
+    global FITS
     done = read_lines(path)
     for table in tables:
         for fold in folds:
+            FITS = KeptFits(StoredFits(path.parent) if keep else None)
             for level in levels:
                 for method in methods:
                     if (table, level, fold, method) in done:
@@ -141,7 +162,6 @@ def run(path: Path, tables: list[str], levels: list[str], folds: list[int], meth
                     line |= {"errors": errors, "leaves": leaves, "seconds": round(time.perf_counter() - start, 2)}
                     with path.open("a") as file:
                         file.write(json.dumps(line) + "\n")
-            MEMORY.clear()
 
 
 def summary(path: Path) -> str:
@@ -162,7 +182,7 @@ def summary(path: Path) -> str:
                 )
                 for m in methods
             }
-            ratio = total["ours"] / total["streed"]
+            ratio = total.get("ours", np.nan) / total.get("streed", np.nan)
             ratios.setdefault(table, []).append(ratio)
             cells = [table, level, str(len(folds)), *(f"{total[m]:.2f}" for m in methods), f"{ratio:.3f}"]
             lines.append("| " + " | ".join(cells) + " |")
@@ -180,12 +200,13 @@ def main() -> None:
     parser.add_argument("--levels", default=",".join(LEVELS))
     parser.add_argument("--folds", default="1-10")
     parser.add_argument("--methods", default=";".join(METHODS), help="separated by semicolons")
+    parser.add_argument("--keep-fits", action="store_true", help="keep predictors beside the results")
     parser.add_argument("--markdown", type=Path)
     words = parser.parse_args()
     words.json.parent.mkdir(parents=True, exist_ok=True)
     first, _, last = words.folds.partition("-")
     folds = list(range(int(first), int(last or first) + 1))
-    run(words.json, words.tables.split(","), words.levels.split(","), folds, words.methods.split(";"))
+    run(words.json, words.tables.split(","), words.levels.split(","), folds, words.methods.split(";"), words.keep_fits)
     text = summary(words.json)
     print(text)
     if words.markdown:
