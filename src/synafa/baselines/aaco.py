@@ -126,11 +126,10 @@ class AACO(BaselinePolicy):
                 self._classifier, mask, may, near, sets, self.x_, self.y_, self.weights_, self._shares, self.reveal_,
                 self.settings_.trade, self.faithful,
             )  # fmt: skip
-        starts, members = _lists(sets)
-        shown_starts, shown_members = _lists(self.reveal_)
+        training = (self.x_, self.y_, self.weights_)
         return decide(
-            mask, may, near, self.x_, self.y_, self.weights_, self._network, sets, starts, members, self._shares,
-            self.settings_.trade, shown_starts, shown_members, self.faithful,
+            mask, may, near, training, self._network, _lists(sets), _lists(self.reveal_), self._shares,
+            self.settings_.trade, self.faithful,
         )  # fmt: skip
 
 

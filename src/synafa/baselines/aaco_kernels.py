@@ -108,101 +108,137 @@ def _add(hidden, x, features, w_value, w_mask):  # type: ignore[no-untyped-def]
             hidden[h] += value * by_value[h] + by_mask[h]
 
 
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _start(rows, known, x, network):  # type: ignore[no-untyped-def]
+    """(k, H): the first layer's pre-activation of each neighbour when only `known` is seen."""
+    base = np.empty((len(rows), len(network[2])), dtype=np.float32)
+    for j in range(len(rows)):
+        base[j] = network[2]
+        _add(base[j], x[rows[j]], known, network[0], network[1])
+    return base
+
+
+@njit(cache=True, nogil=True)
+def _prices(mask, may, sets, shares, stop):  # type: ignore[no-untyped-def]
+    """(C,): what each set adds to the cost; infinite where it adds nothing that may be proposed, unless `stop`."""
+    starts, members = sets
+    added = np.empty(len(starts) - 1)
+    for c in range(len(added)):
+        total = 0.0
+        useful = stop
+        for i in members[starts[c] : starts[c + 1]]:
+            if not mask[i]:
+                total += shares[i]
+                useful = useful or may[i]
+        added[c] = total if useful else np.inf
+    return added
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _hidden_members(sets, c, mask, fresh):  # type: ignore[no-untyped-def]
+    """Write the members of set c that are hidden to `fresh`; how many."""
+    starts, members = sets
+    size = 0
+    for i in members[starts[c] : starts[c + 1]]:
+        if not mask[i]:
+            fresh[size] = i
+            size += 1
+    return size
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _mean_loss(score, best, features, turn, rows, base, training, network, room, losses):  # type: ignore[no-untyped-def]
+    """`score` plus the neighbours' mean weighted loss once `features` are seen too; given up when it reaches `best`.
+
+    The neighbours are taken in the order `turn`; `losses` (k,) keeps each one's share.
+    """
+    x, y, weights = training
+    w_value, w_mask, _, w2, b2, w3, b3 = network
+    hidden, active, second = room
+    for j in turn:
+        t = rows[j]
+        hidden[:] = base[j]
+        _add(hidden, x[t], features, w_value, w_mask)
+        losses[j] = weights[y[t]] * _loss(hidden, w2, b2, w3, b3, y[t], active, second) / len(rows)
+        score += losses[j]
+        if score >= best:
+            break
+    return score
+
+
+@njit(cache=True, nogil=True)
+def _best_set(mask, added, sets, trade, rows, base, training, network, room, fresh, losses):  # type: ignore[no-untyped-def]
+    """The set of least loss and cost, -1 if none is useful; and the order in which to ask the neighbours."""
+    best = np.inf
+    chosen = -1
+    # The hardest neighbours first, as the first set finds them: hopeless sets are then dropped after one or two.
+    turn = np.arange(len(rows))
+    for c in np.argsort(added, kind="mergesort"):
+        if trade * added[c] >= best or added[c] == np.inf:
+            break
+        size = _hidden_members(sets, c, mask, fresh)
+        score = _mean_loss(trade * added[c], best, fresh[:size], turn, rows, base, training, network, room, losses)
+        if score < best:
+            if chosen < 0:
+                turn = np.argsort(-losses, kind="mergesort")
+            best = score
+            chosen = c
+    return chosen, turn
+
+
+@njit(cache=True, nogil=True)
+def _best_feature(choices, mask, may, shown, turn, rows, base, training, network, room, fresh, losses):  # type: ignore[no-untyped-def]
+    """Of `choices`, the feature whose single addition (with what it shows) gives the least loss; -1 if none may be."""
+    best = np.inf
+    found = -1
+    for i in choices:
+        if not may[i]:
+            continue
+        size = _hidden_members(shown, i, mask, fresh)
+        score = _mean_loss(0.0, best, fresh[:size], turn, rows, base, training, network, room, losses)
+        if score < best:
+            best = score
+            found = i
+    return found
+
+
 @njit(parallel=True, cache=True, nogil=True)
-def decide(mask, may, neighbours, x, y, weights, network, candidates, starts, members, shares, trade, reveal_starts, reveal_members, stop):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
+def decide(mask, may, neighbours, training, network, sets, shown, shares, trade, stop):  # type: ignore[no-untyped-def]
     """int64 (n,): the next feature of each state, -1 for stop.
 
     mask, may : bool (n, D), what is known and what may be proposed
-    neighbours : (n, k) rows of x (n_train, D), classes y, loss weights of the classes
+    neighbours : (n, k) training rows
+    training : (x (n_train, D), classes y, loss weights of the classes)
     network : (w_value (D, H), w_mask (D, H), b1, w2 (H, H2), b2, w3 (K, H2), b3)
-    candidates : bool (C, D); starts, members : the same sets as lists; shares : the cost of each feature
-    trade : lambda; reveal_starts, reveal_members : what each feature shows, as lists; stop : whether "nothing" may win
+    sets, shown : (starts, members), the candidate sets and what each feature shows, as lists laid end to end
+    shares : the cost of each feature; trade : lambda; stop : whether "nothing" may win
     """
-    w_value, w_mask, b1, w2, b2, w3, b3 = network
     n, d = mask.shape
     k = neighbours.shape[1]
-    count = len(starts) - 1
     out = np.full(n, -1, dtype=np.int64)
     for r in prange(n):
         if not may[r].any():
             continue
-        known = np.flatnonzero(mask[r])
-        base = np.empty((k, len(b1)), dtype=np.float32)
-        for j in range(k):
-            base[j] = b1
-            _add(base[j], x[neighbours[r, j]], known, w_value, w_mask)
-        hidden = np.empty(len(b1), dtype=np.float32)
-        active = np.empty(len(b1) + 1, dtype=np.int64)
-        second = np.empty(len(b2), dtype=np.float32)
-        fresh = np.empty(d, dtype=np.int64)
-
-        added = np.empty(count)
-        for c in range(count):
-            total = 0.0
-            useful = stop
-            for i in members[starts[c] : starts[c + 1]]:
-                if not mask[r, i]:
-                    total += shares[i]
-                    useful = useful or may[r, i]
-            added[c] = total if useful else np.inf
-        order = np.argsort(added, kind="mergesort")
-
-        best = np.inf
-        chosen = -1
-        # The hardest neighbours first, as the first set finds them: hopeless sets are then dropped after one or two.
-        hardness = np.zeros(k)
-        turn = np.arange(k)
-        for c in order:
-            if trade * added[c] >= best or added[c] == np.inf:
-                break
-            size = 0
-            for i in members[starts[c] : starts[c + 1]]:
-                if not mask[r, i]:
-                    fresh[size] = i
-                    size += 1
-            score = trade * added[c]
-            for j in turn:
-                t = neighbours[r, j]
-                hidden[:] = base[j]
-                _add(hidden, x[t], fresh[:size], w_value, w_mask)
-                hardness[j] = weights[y[t]] * _loss(hidden, w2, b2, w3, b3, y[t], active, second) / k
-                score += hardness[j]
-                if score >= best:
-                    break
-            if score < best:
-                if chosen < 0:
-                    turn = np.argsort(-hardness, kind="mergesort")
-                best = score
-                chosen = c
-
+        rows = neighbours[r]
+        width, second = len(network[2]), len(network[4])
+        room = (
+            np.empty(width, dtype=np.float32),
+            np.empty(width + 1, dtype=np.int64),
+            np.empty(second, dtype=np.float32),
+        )
+        fresh, losses = np.empty(d, dtype=np.int64), np.zeros(k)
+        base = _start(rows, np.flatnonzero(mask[r]), training[0], network)
+        added = _prices(mask[r], may[r], sets, shares, stop)
+        chosen, turn = _best_set(mask[r], added, sets, trade, rows, base, training, network, room, fresh, losses)
         # The features to choose among: what the best set adds; everything allowed if no set adds anything usable.
-        size = 0
-        for i in range(d):
-            inside = chosen < 0 or candidates[chosen, i]
-            if inside and not mask[r, i] and (may[r, i] or chosen >= 0):
-                fresh[size] = i
-                size += 1
-        if size == 1 and may[r, fresh[0]]:
-            out[r] = fresh[0]
-            continue
-        best = np.inf
-        for place in range(size):
-            i = fresh[place]
-            if not may[r, i]:
-                continue
-            score = 0.0
-            for j in turn:
-                t = neighbours[r, j]
-                hidden[:] = base[j]
-                for shown in reveal_members[reveal_starts[i] : reveal_starts[i + 1]]:
-                    if not mask[r, shown]:
-                        value = x[t, shown]
-                        for h in range(len(hidden)):
-                            hidden[h] += value * w_value[shown, h] + w_mask[shown, h]
-                score += weights[y[t]] * _loss(hidden, w2, b2, w3, b3, y[t], active, second) / k
-                if score >= best:
-                    break
-            if score < best:
-                best = score
-                out[r] = i
+        if chosen < 0:
+            choices = np.flatnonzero(may[r] & ~mask[r])
+        else:
+            choices = np.sort(fresh[: _hidden_members(sets, chosen, mask[r], fresh)])
+        if len(choices) == 1 and may[r, choices[0]]:
+            out[r] = choices[0]
+        else:
+            out[r] = _best_feature(
+                choices, mask[r], may[r], shown, turn, rows, base, training, network, room, fresh, losses
+            )
     return out

@@ -19,7 +19,7 @@ from synafa.study.evidence.tables import (
 )
 from synafa.study.evidence.verdict import RULE, Verdict
 from synafa.study.reporting.markdown import verdict_words
-from synafa.study.reporting.report import Report, Section, environment
+from synafa.study.reporting.report import Report, Section, environment, versions_text
 
 _LONG = 40  # a table with more rows starts folded
 _NUMBERS = 5  # paper, here, interval, spread, p
@@ -215,11 +215,9 @@ def _not_covered(report: Report) -> str:
 
 def _made_with(report: Report) -> str:
     facts = environment(report)
-    versions = facts["versions"]
-    assert isinstance(versions, dict)
-    listed = ", ".join(f"{escape(name)} {escape(number)}" for name, number in versions.items())
     cores = facts["cores"]
     return (
         f'<h2 id="made">Made with</h2><p>{facts["units"]} units, {facts["compute_seconds"]} s of computing, '
-        f"cores {escape(str(cores))}, from {facts['first_started']} to {facts['last_started']}. {listed}.</p>"
+        f"cores {escape(str(cores))}, from {facts['first_started']} to {facts['last_started']}. "
+        f"{escape(versions_text(facts))}.</p>"
     )

@@ -12,7 +12,7 @@ from synafa.study.evidence.tables import (
     table_header,
 )
 from synafa.study.evidence.verdict import RULE, Verdict
-from synafa.study.reporting.report import Report, Section, environment
+from synafa.study.reporting.report import Report, Section, environment, versions_text
 
 
 def render_markdown(report: Report) -> str:
@@ -113,7 +113,4 @@ def _not_covered(report: Report) -> str:
 
 def _made_with(report: Report) -> str:
     facts = environment(report)
-    versions = facts["versions"]
-    assert isinstance(versions, dict)
-    listed = ", ".join(f"{name} {number}" for name, number in versions.items())
-    return f"## Made with\n\n{facts['units']} units, {facts['compute_seconds']} s of computing; {listed}."
+    return f"## Made with\n\n{facts['units']} units, {facts['compute_seconds']} s of computing; {versions_text(facts)}."

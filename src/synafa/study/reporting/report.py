@@ -160,3 +160,10 @@ def environment(report: Report) -> dict[str, object]:
         "last_started": started[-1] if started else None,
         "versions": {name: ", ".join(sorted(numbers)) for name, numbers in sorted(versions.items())},
     }
+
+
+def versions_text(facts: dict[str, object]) -> str:
+    """The versions of `environment` in words: `numpy 2.3.0, torch 2.8.0`."""
+    versions = facts["versions"]
+    assert isinstance(versions, dict)
+    return ", ".join(f"{name} {number}" for name, number in versions.items())
