@@ -286,8 +286,10 @@ def test_stars_are_adjusted_within_a_table() -> None:
 
     alone = ReportTable("t", "t", ("p",), [row(0.04)])
     among = ReportTable("t", "t", ("p",), [row(0.04), *(row(0.5) for _ in range(5))])
-    assert alone.rows[0].significant is True
-    assert among.rows[0].significant is False
+    assert alone.rows[0].starred is True
+    assert among.rows[0].starred is False
+    assert among.rows[0].significant is True  # what the verdict compares with the paper's unadjusted star
+    assert table_cells(among)[0][2] == "+0.100"
     cells = dict(zip(table_header(alone), table_cells(ReportTable("t", "t", ("p value",), [row(0.0)]))[0]))
     assert cells["p"] == "< 0.0002"
 

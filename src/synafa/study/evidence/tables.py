@@ -28,7 +28,8 @@ class ReportRow:
     low, high : our 95 % interval, when there is one
     spread : where one more training of ours would lie (95 %), when it was repeated; the yardstick of the verdict
     p : ours, where the row is a difference that is tested
-    significant : ours; in a table, whether p survives Benjamini-Hochberg's adjustment within that table
+    significant : ours, p < 0.05 unadjusted, as the paper's stars are: what the verdict compares
+    starred : whether p survives Benjamini-Hochberg's adjustment within its table, which sets it
     beside : further values that the paper prints for the same number (bounds, p), shown but not judged
     deterministic : no training and no resampling stands between data and number, so it must be equal
     digits : decimals shown; by default as many as the paper prints
@@ -49,6 +50,7 @@ class ReportRow:
     spread: tuple[float, float] | None = None
     p: float | None = None
     beside: tuple[PaperValue, ...] = ()
+    starred: bool | None = None
 
     @classmethod
     def tested(
@@ -94,9 +96,7 @@ class ReportTable:
 
     def __post_init__(self) -> None:
         stars = adjusted_stars([row.p for row in self.rows])
-        adjusted = [
-            row if row.p is None else replace(row, significant=bool(star)) for row, star in zip(self.rows, stars)
-        ]
+        adjusted = [row if row.p is None else replace(row, starred=bool(star)) for row, star in zip(self.rows, stars)]
         object.__setattr__(self, "rows", adjusted)
 
 
@@ -185,7 +185,7 @@ def table_cells(table: ReportTable | PlainTable) -> list[list[str]]:
 
 def _row_cells(row: ReportRow) -> list[str]:
     digits, signed = _format_of(row)
-    star = "*" if row.significant else ""
+    star = "*" if (row.significant if row.starred is None else row.starred) else ""
     interval = _bounds(row.low, row.high, digits, signed)
     spread = "" if row.spread is None else _bounds(*row.spread, digits, signed)
     p = "" if row.p is None else pvalue_text(row.p).removeprefix("p ").removeprefix("= ")

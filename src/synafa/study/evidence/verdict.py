@@ -41,7 +41,7 @@ RULE = (
     "over seeds; our 95 % interval where nothing was repeated), give or take its rounding, and significance does not "
     "flip; same sign, both significant; neither significant (and the signs not opposite); opposite sign: outside our "
     "spread on the other side of zero; differs: none of these; no yardstick: a trained number without a spread. "
-    "Our stars are adjusted within a table (Benjamini-Hochberg), the paper's are not. "
+    "Significance is p < 0.05 on both sides; our stars are adjusted within a table (Benjamini-Hochberg) besides. "
     "Each of the paper's numbers is counted once, however often it is printed."
 )
 

@@ -276,7 +276,7 @@ def figures(results: Results) -> list[Figure]:
 
 def headline(results: Results) -> list[Headline]:
     found = ranking(results, boards(results.settings), policies(results))
-    if found is None or "synafa" not in found.methods:
+    if found is None or "synafa" not in found.methods or len(found.tables) < 3:
         return []
     place = found.methods.index("synafa")
     gap = found.ranks.mean_ranks[place] - found.ranks.mean_ranks[0]
