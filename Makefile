@@ -9,7 +9,7 @@ ifneq ($(wildcard ../shared/data),)
 export SYNAFA_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test lint types quick-study bench docs clean setup
+.PHONY: demo fuzz test lint types quick-study bench docs clean setup
 
 setup: $(STAMP)
 
@@ -23,8 +23,8 @@ demo: setup
 	$(BIN)/synafa demo --output demo
 
 lint: setup
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks docs
+	$(BIN)/ruff format --check src tests benchmarks docs
 
 types: setup
 	$(BIN)/mypy
@@ -38,11 +38,17 @@ quick-study: setup
 test: lint types quick-study
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
+# Hostile model files, tables, arguments and results by the thousand: class, tries and failures (docs/robustness.md).
+fuzz: setup
+	$(BIN)/python -m tests.faults --full
+
 bench: setup
 	$(BIN)/python -m benchmarks
 
+# The site, into build/docs, offline; a warning is an error. Its examples and those of the pages run in the tests too.
 docs: setup
-	$(BIN)/python -m pytest --doctest-glob='*.md' docs README.md
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+	$(BIN)/python -m pytest docs README.md
 
 clean:
-	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo build dist docs/api docs/auto_examples .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -28,10 +28,10 @@ def in_turns(*actions: Callable[[], object], rounds: int = 7, awake: bool = Fals
     return tuple(median(column) for column in zip(*times))
 
 
-def line(what: str, measured: float, unit: str, bar: float | None = None, at_most: bool = True) -> bool:
-    """Print a measurement beside its bar; True when it is met (or there is none)."""
-    met = bar is None or (measured <= bar if at_most else measured >= bar)
+def line(what: str, measured: float, unit: str, aim: float | None = None, at_most: bool = True) -> bool:
+    """Print a measurement beside its aim; True when it is met (or there is none)."""
+    met = aim is None or (measured <= aim if at_most else measured >= aim)
     limit = "at most" if at_most else "at least"
-    said = "" if bar is None else f"   bar: {limit} {bar:g} {unit}  {'ok' if met else 'MISSED'}"
+    said = "" if aim is None else f"   aim: {limit} {aim:g} {unit}  {'ok' if met else 'MISSED'}"
     print(f"{what:<66} {measured:>9.3f} {unit}{said}", flush=True)
     return met

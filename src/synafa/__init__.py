@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from synafa.forks import watch as _watch
+
 __version__ = "0.1.0"
 
 _HOMES = {
@@ -16,6 +18,9 @@ _HOMES = {
     "InformationTables": "information.tables",
     "Atoms": "information.pid",
     "SynAFA": "policy.synafa",
+    "PlanTree": "plan.plan_tree",
+    "PriceList": "money.prices",
+    "ErrorCosts": "money.errors",
     "Run": "policy.run",
     "AcquisitionClassifier": "model.classifier",
     "DecisionGraph": "graph.shape",
@@ -36,8 +41,14 @@ if TYPE_CHECKING:
     from synafa.model.classifier import AcquisitionClassifier as AcquisitionClassifier
     from synafa.model.storage import load_model as load_model
     from synafa.model.storage import save_model as save_model
+    from synafa.money.errors import ErrorCosts as ErrorCosts
+    from synafa.money.prices import PriceList as PriceList
+    from synafa.plan.plan_tree import PlanTree as PlanTree
     from synafa.policy.run import Run as Run
     from synafa.policy.synafa import SynAFA as SynAFA
+
+
+_watch()
 
 
 def __getattr__(name: str) -> Any:

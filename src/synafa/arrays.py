@@ -38,9 +38,17 @@ _DTYPES: dict[str, np.dtype[Any]] = {
 
 
 def write_file(
-    path: str | os.PathLike[str], kind: str, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]
+    path: str | os.PathLike[str],
+    kind: str,
+    arrays: Mapping[str, np.ndarray],
+    meta: Mapping[str, Any],
+    *,
+    own: bool = False,
 ) -> None:
-    """Write arrays and JSON-serialisable metadata atomically; `kind` says what they are, e.g. `"policy"`."""
+    """Write arrays and JSON-serialisable metadata atomically; `kind` says what they are, e.g. `"policy"`.
+
+    `own` as in `atomic_path`: in a cache, a folder in the way is set aside.
+    """
     plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     for name, array in plain.items():
         if array.dtype.newbyteorder("<") not in _DTYPES.values():
@@ -58,7 +66,7 @@ def write_file(
     header["checksum"] = _checksum(kind, text, plain)
     data = _packed(plain, header)
     try:
-        with atomic_path(path) as temporary:
+        with atomic_path(path, own=own) as temporary:
             temporary.write_bytes(data)
     except OSError as error:
         raise SynafaError(f"Cannot write {os.fspath(path)!r}: {error.strerror or error}.") from error
@@ -66,6 +74,14 @@ def write_file(
 
 def read_file(path: str | os.PathLike[str], kind: str | None = None) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """The arrays and metadata of a file written by `write_file`; any other file is refused in one sentence."""
+    stored_kind, arrays, meta = read_any(path)
+    if kind is not None and stored_kind != kind:
+        raise SynafaError(f"{os.fspath(path)!r} holds a {stored_kind}, but a {kind} is needed here.")
+    return arrays, meta
+
+
+def read_any(path: str | os.PathLike[str]) -> tuple[str, dict[str, np.ndarray], dict[str, Any]]:
+    """As `read_file`, with the kind in front."""
     name = repr(os.fspath(path))
     data = _read_bytes(Path(path), name)
     header, start = _header(data, name)
@@ -80,15 +96,13 @@ def read_file(path: str | os.PathLike[str], kind: str | None = None) -> tuple[di
         raise _damaged(name)
     if found.get("checksum") != _checksum(stored_kind, text, arrays):
         raise _damaged(name)
-    if kind is not None and stored_kind != kind:
-        raise SynafaError(f"{name} holds a {stored_kind}, but a {kind} is needed here.")
     try:
         meta = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise _damaged(name) from error
     if not isinstance(meta, dict):
         raise _damaged(name)
-    return arrays, meta
+    return stored_kind, arrays, meta
 
 
 def _packed(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> bytes:

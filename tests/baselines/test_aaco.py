@@ -99,7 +99,7 @@ def test_a_hidden_xor_pair_is_found() -> None:
     """Random sets that hold both halves beat every other set, so both are acquired although neither helps alone."""
     data = xor_pair()
     policy = AACO().fit(data, 4, Settings(), 0, classifier=Table(2, 6))
-    both = run_policy(policy, data, "test", 4).mask()[:, [2, 6]].all(axis=1)
+    both = run_policy(policy, data, "test", 4).mask[:, [2, 6]].all(axis=1)
     assert both.mean() > 0.9  # a random set of 4 of 8 features holds both with probability 3/14
 
 
@@ -109,7 +109,7 @@ def test_a_trained_classifier_is_enough_for_the_xor_pair_and_a_permuted_target_i
 
     def found(task: Dataset) -> float:
         policy = AACO().fit(task, 4, Settings(), 0, classifier=classifier_of(task))
-        return float(run_policy(policy, data, "test", 4).mask()[:, [2, 6]].all(axis=1).mean())
+        return float(run_policy(policy, data, "test", 4).mask[:, [2, 6]].all(axis=1).mean())
 
     assert found(data) > 0.9
     assert np.mean([found(permuted(data, seed)) for seed in range(1, 7)]) < 0.5

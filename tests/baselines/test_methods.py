@@ -56,7 +56,7 @@ def test_the_feature_that_decides_everything_is_taken_first(method: str) -> None
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_permuted_target_destroys_the_advantage(method: str) -> None:
-    """Over several shuffles the deciding feature is no longer what everybody gets first."""
+    """Each shuffle leaves the deciding feature one of eight; by chance one shuffle of three may still prefer it."""
     X = dataset().X[dataset().test]
     nothing = np.zeros(X.shape, dtype=bool)
     firsts = []
@@ -64,22 +64,25 @@ def test_a_permuted_target_destroys_the_advantage(method: str) -> None:
         shuffled = permuted(dataset(), seed)
         policy = train(method, shuffled, 1.0, classifier_of(shuffled), "quick", seed, cache=False)
         firsts.append(np.mean(policy.propose(X * nothing, nothing, np.full(len(X), 1.0)) == 5))
-    assert np.mean(firsts) < 0.7
+    assert sorted(firsts)[1] < 0.2
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_same_seed_gives_the_same_policy_on_any_number_of_threads(method: str) -> None:
     values, mask = states(dataset())
     remaining = np.full(len(values), 3.0)
-    expected = trained(method).propose(values, mask, remaining)
     before = torch.get_num_threads()
+    proposed = []
     try:
-        torch.set_num_threads(2)
-        again = train(method, dataset(), 3.0, classifier(), "quick", 0, cache=False)
-        assert np.array_equal(again.propose(values, mask, remaining), expected)
-        assert torch.get_num_threads() == 2
+        for threads in (1, 3):
+            torch.set_num_threads(threads)
+            policy = train(method, dataset(), 3.0, classifier(), "quick", 0, cache=False)
+            proposed.append(policy.propose(values, mask, remaining))
+            assert torch.get_num_threads() == threads
     finally:
         torch.set_num_threads(before)
+    assert np.array_equal(*proposed)
+    assert len(set(proposed[0])) > 2, "the states differ, and so do the proposals"
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -137,5 +140,5 @@ def test_only_affordable_hidden_features_are_proposed(method: str) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_a_hard_budget_is_spent_in_full(method: str) -> None:
     episodes = run_policy(trained(method), dataset(), "test", 3.0)
-    assert (episodes.mask().sum(axis=1) == 3).all()
+    assert (episodes.mask.sum(axis=1) == 3).all()
     assert not trained(method).uses_remaining

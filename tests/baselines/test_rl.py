@@ -91,7 +91,7 @@ def test_exploration_falls_over_the_first_half() -> None:
 def test_replay_keeps_the_latest_pieces_whole() -> None:
     torch.manual_seed(0)
     arena = Arena(torch.randn(20, 5), torch.ones(5), 3, parallel=4)
-    replay = Replay(capacity_frames=6 * 2, steps=2, n_features=5)
+    replay = Replay(capacity=6, steps=2, n_features=5)
     for _ in range(3):
         frames = collect(arena, random_choice, 2)
         replay.add(frames, frames.action.float())

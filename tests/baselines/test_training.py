@@ -13,7 +13,7 @@ import pytest
 from synafa.baselines import REGISTRY, load, save, train
 from synafa.baselines.permutation import PermutationImportance
 from synafa.baselines.registry import find
-from synafa.baselines.training import cached, load_state, save_state
+from synafa.baselines.training import load_state, save_state, stored_or_built
 from synafa.errors import SynafaError
 from tests.baselines.baseline_tasks import one_feature_decides
 
@@ -85,7 +85,7 @@ def test_a_shared_part_is_built_once(tmp_path: Path) -> None:
         return {"a": np.arange(3)}, {"size": 3}
 
     for _ in range(2):
-        arrays, meta = cached("part", {"width": 20}, build, tmp_path)
+        arrays, meta = stored_or_built(tmp_path / "part.safetensors", build)
         assert arrays["a"].tolist() == [0, 1, 2]
         assert meta == {"size": 3}
     assert len(built) == 1

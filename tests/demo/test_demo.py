@@ -8,9 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from synafa.demo.compare import cancer_task, compare, gain, xor_task
 from synafa.demo.page import example, gains, report_page, results
-from synafa.demo.policies import POLICIES, MaskedPredictor, random_masks, spend
-from synafa.demo.run import cancer_task, compare, gain, write_results, xor_task
+from synafa.demo.policies import POLICIES, InOrder, MaskedPredictor, random_masks
+from synafa.demo.run import write_results
+from synafa.evaluation import run_policy
 from synafa.model.storage import load_model
 
 
@@ -61,10 +63,13 @@ def test_every_tumour_is_tested_once():
 
 
 def test_spending_skips_what_does_not_fit():
-    order = np.array([[0, 1, 2], [2, 1, 0]])
-    np.testing.assert_array_equal(
-        spend(order, np.array([1.0, 5.0, 2.0]), 3.0), [[True, False, True], [True, False, True]]
-    )
+    costs = np.array([1.0, 5.0, 2.0])
+    whole = xor_task()
+    task = replace(whole, X=whole.X[:2, :3], y=whole.y[:2], feature_names=("a", "b", "c"), costs=costs)
+    data = task.dataset(np.arange(0), np.arange(2))
+    run = run_policy(InOrder(np.array([[0, 1, 2], [2, 1, 0]]), costs), data, "test", 3.0)
+    np.testing.assert_array_equal(run.mask, [[True, False, True], [True, False, True]])
+    assert run.order.tolist() == [[0, 2], [2, 0]]
 
 
 def test_masks_have_at_least_one_feature_and_often_few():
@@ -81,4 +86,4 @@ def test_the_judge_answers_from_a_pair_alone():
     y = X[:, 2].astype(int) ^ X[:, 4].astype(int)
     mask = np.zeros(X.shape, bool)
     mask[:, [2, 4]] = True
-    assert (MaskedPredictor().fit(X, y).predict(X, mask) == y).mean() > 0.99
+    assert (MaskedPredictor().fit(X, y).predict_proba(X, mask).argmax(axis=1) == y).mean() > 0.99

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from synafa.datasets.dataset import Dataset
 from synafa.errors import SynafaError
-from synafa.evaluation import ENDINGS, Episodes, run_policy
+from synafa.evaluation import ENDINGS, Run, run_policy
 from tests.evaluation.naive_harness import naive_episode
 
 
@@ -94,15 +94,15 @@ def test_the_batched_run_is_the_row_by_row_run(situation, batch_rows):
     for i, row in enumerate(rows):
         features, reasons, costs, known, ending = naive_episode(policy, dataset, row, budget, forced)
         steps = len(features)
-        assert episodes.feature[i].tolist() == features + [-1] * (episodes.n_steps - steps)
-        assert [episodes.reason_names[r] for r in episodes.reason[i, :steps]] == reasons
-        assert (episodes.reason[i, steps:] == -1).all()
-        assert episodes.cost[i, :steps].tolist() == costs
-        assert np.nonzero(episodes.mask()[i])[0].tolist() == known
+        assert episodes.order[i].tolist() == features + [-1] * (episodes.n_steps - steps)
+        assert [episodes.branch_names[r] for r in episodes.branch[i, :steps]] == reasons
+        assert (episodes.branch[i, steps:] == -1).all()
+        assert episodes.step_cost[i, :steps].tolist() == costs
+        assert np.nonzero(episodes.mask[i])[0].tolist() == known
         assert ENDINGS[episodes.ending[i]] == ending
         assert episodes.used_fallback[i] == ("fallback" in reasons)
-    assert (episodes.total_cost <= budget + 1e-9).all()
-    mask = episodes.mask()
+    assert (episodes.cost <= budget + 1e-9).all()
+    mask = episodes.mask
     final = KnownShare().predict_proba(np.where(mask, dataset.X[rows], 0), mask)
     assert np.array_equal(episodes.final_probabilities, final)
 
@@ -114,33 +114,33 @@ def test_a_prefix_is_the_run_at_the_smaller_budget(situation, smaller):
     policy.uses_remaining = False
     large = run_policy(policy, dataset, np.arange(24), budget + smaller, KnownShare(), forced=forced)
     prefix, small = large.at(smaller), run_policy(policy, dataset, np.arange(24), smaller, KnownShare(), forced=forced)
-    for name in ("feature", "reason", "cost", "ending", "probabilities"):
+    for name in ("order", "branch", "step_cost", "cost", "ending", "probabilities"):
         assert np.array_equal(getattr(prefix, name), getattr(small, name)), name
-    assert np.array_equal(large.mask(smaller), small.mask())
+    assert np.array_equal(large.at(smaller).mask, small.mask)
 
 
 def test_a_stop_becomes_the_lowest_hidden_feature_only_in_the_corrected_harness():
     dataset = make_dataset(d=4)
     stops = InOrder([2, 1], stop_after=1)
     forced = run_policy(stops, dataset, "test", 3)
-    assert (forced.feature == [2, 0, 1]).all()
-    assert [forced.reason_names[r] for r in forced.reason[0]] == ["policy", "fallback", "fallback"]
+    assert (forced.order == [2, 0, 1]).all()
+    assert [forced.branch_names[r] for r in forced.branch[0]] == ["policy", "fallback", "fallback"]
     left = run_policy(stops, dataset, "test", 3, forced=False)
-    assert (left.feature == [[2]]).all()
+    assert (left.order == [[2]]).all()
     assert (left.ending == ENDINGS.index("stop")).all()
 
 
 def test_an_unaffordable_choice_ends_the_episode_though_cheaper_features_remain():
     dataset = make_dataset(d=3, costs=[1, 5, 1])
     episodes = run_policy(InOrder([0, 1, 2]), dataset, "test", 3)
-    assert (episodes.feature == [[0]]).all()
+    assert (episodes.order == [[0]]).all()
     assert (episodes.ending == ENDINGS.index("unaffordable")).all()
 
 
 def test_an_unaffordable_fallback_ends_the_episode_too():
     dataset = make_dataset(d=3, costs=[5, 1, 1])
     episodes = run_policy(InOrder([1], stop_after=1), dataset, "test", 3)
-    assert (episodes.feature == [[1]]).all()
+    assert (episodes.order == [[1]]).all()
 
 
 def test_ten_tenths_fit_a_budget_of_one():
@@ -151,8 +151,8 @@ def test_ten_tenths_fit_a_budget_of_one():
 def test_a_group_is_revealed_for_the_cost_of_the_one_asked_for():
     dataset = make_dataset(d=5, costs=[1, 2, 3, 1, 1], groups=((0, 2, 4),))
     episodes = run_policy(InOrder([2, 1, 3]), dataset, "test", 3)
-    assert (episodes.mask() == [True, False, True, False, True]).all()
-    assert (episodes.total_cost == 3).all()
+    assert (episodes.mask == [True, False, True, False, True]).all()
+    assert (episodes.cost == 3).all()
 
 
 class Returns:
@@ -190,8 +190,8 @@ class Reasoned(InOrder):
 
 def test_a_policys_own_reasons_are_recorded_beside_the_fallback():
     episodes = run_policy(Reasoned([1, 0], stop_after=2), make_dataset(d=4), "test", 3)
-    assert episodes.reason_names == ("single", "pair", "fallback")
-    assert (episodes.reason == [1, 0, 2]).all()
+    assert episodes.branch_names == ("single", "pair", "fallback")
+    assert (episodes.branch == [1, 0, 2]).all()
 
 
 class Scribbler(InOrder):
@@ -204,7 +204,7 @@ class Scribbler(InOrder):
 def test_a_policy_that_scribbles_on_its_input_gains_nothing():
     dataset = make_dataset(d=4)
     honest, cheat = (run_policy(kind(range(4)), dataset, "test", 2, KnownShare()) for kind in (InOrder, Scribbler))
-    assert np.array_equal(honest.feature, cheat.feature)
+    assert np.array_equal(honest.order, cheat.order)
     assert np.array_equal(honest.probabilities, cheat.probabilities)
 
 
@@ -220,13 +220,13 @@ def test_the_frame_has_one_line_per_row_and_step_and_adds_up():
     dataset = make_dataset(d=5, costs=[1, 2, 1, 1, 3])
     episodes = run_policy(Hashed(3, 0.3, True), dataset, "test", 4, KnownShare())
     frame = episodes.to_frame()
-    taken = (episodes.feature >= 0).sum()
+    taken = (episodes.order >= 0).sum()
     assert len(frame) == episodes.n_rows + taken
     assert frame.filter(pl.col("step") == 0)["feature"].null_count() == episodes.n_rows
     assert frame.filter(pl.col("step") > 0)["feature"].null_count() == 0
     ends = frame.filter("last")
     assert ends["row"].to_list() == dataset.test.tolist()
-    assert np.allclose(ends["spent"], episodes.total_cost)
+    assert np.allclose(ends["spent"], episodes.cost)
     assert np.array_equal(ends["p_1"].to_numpy(), episodes.final_probabilities[:, 1])
 
 
@@ -235,21 +235,21 @@ def test_episodes_survive_a_file(tmp_path, classifier):
     dataset = make_dataset(d=5, groups=((1, 3),))
     episodes = run_policy(Hashed(3, 0.3, False), dataset, "test", 4, classifier)
     episodes.save(tmp_path / "run.safetensors")
-    again = Episodes.load(tmp_path / "run.safetensors")
+    again = Run.load(tmp_path / "run.safetensors")
     assert again.to_frame().equals(episodes.to_frame())
-    assert np.array_equal(again.mask(2), episodes.mask(2))
+    assert np.array_equal(again.at(2).mask, episodes.at(2).mask)
     assert (again.groups, again.forced, again.uses_remaining) == (dataset.groups, True, False)
 
 
 def test_a_damaged_file_is_named(tmp_path):
     (tmp_path / "run.safetensors").write_bytes(b"no")
     with pytest.raises(SynafaError, match=r"run\.safetensors' is not a synafa file"):
-        Episodes.load(tmp_path / "run.safetensors")
+        Run.load(tmp_path / "run.safetensors")
 
 
 def test_no_rows_and_no_budget_give_empty_episodes():
     dataset = make_dataset()
-    assert run_policy(InOrder([0]), dataset, np.array([], dtype=np.int64), 3, KnownShare()).feature.shape == (0, 0)
+    assert run_policy(InOrder([0]), dataset, np.array([], dtype=np.int64), 3, KnownShare()).order.shape == (0, 0)
     nothing = run_policy(InOrder([0]), dataset, "test", 0, KnownShare())
-    assert nothing.feature.shape == (nothing.n_rows, 0)
+    assert nothing.order.shape == (nothing.n_rows, 0)
     assert nothing.probabilities.shape == (nothing.n_rows, 1, 2)

@@ -17,15 +17,15 @@ def test_a_random_order_belongs_to_the_row_whatever_the_batch():
     together = run_policy(RandomPolicy(3), dataset, rows, 4)
     apart = run_policy(RandomPolicy(3), dataset, rows, 4, batch_rows=7)
     backwards = run_policy(RandomPolicy(3), dataset, rows[::-1], 4)
-    assert np.array_equal(together.feature, apart.feature)
-    assert np.array_equal(together.feature, backwards.feature[::-1])
-    assert not np.array_equal(together.feature, run_policy(RandomPolicy(4), dataset, rows, 4).feature)
+    assert np.array_equal(together.order, apart.order)
+    assert np.array_equal(together.order, backwards.order[::-1])
+    assert not np.array_equal(together.order, run_policy(RandomPolicy(4), dataset, rows, 4).order)
 
 
 def test_random_orders_are_uniform():
     dataset = make_dataset(n=6000, d=3)
     episodes = run_policy(RandomPolicy(0), dataset, np.arange(6000), 3)
-    orders, counts = np.unique(episodes.feature, axis=0, return_counts=True)
+    orders, counts = np.unique(episodes.order, axis=0, return_counts=True)
     assert len(orders) == 6
     # 6,000 rows over 6 orders: chi-square with 5 degrees of freedom, 0.999 quantile
     assert ((counts - 1000) ** 2 / 1000).sum() < 20.5
@@ -40,7 +40,7 @@ def test_static_single_ranks_by_information_and_breaks_ties_by_index():
 def test_every_row_acquires_the_same_set_under_a_static_order():
     dataset = make_dataset(d=6)
     episodes = run_policy(StaticPolicy(np.array([4, 2, 0, 1, 3, 5])), dataset, "test", 3)
-    assert (episodes.feature == [4, 2, 0]).all()
+    assert (episodes.order == [4, 2, 0]).all()
     with pytest.raises(SynafaError, match="every feature index once"):
         StaticPolicy(np.array([0, 0, 1]))
 
@@ -95,4 +95,4 @@ def test_static_pair_is_the_rule_written_out(seed):
 
 def test_all_features_acquires_everything():
     episodes = run_policy(all_features(5), make_dataset(d=5), "test", np.inf)
-    assert episodes.mask().all()
+    assert episodes.mask.all()

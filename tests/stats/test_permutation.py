@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from synafa.errors import SynafaError
 from synafa.stats import pair_permutation_test, pair_table
-from synafa.stats.permutation import pair_atoms
+from synafa.stats.permutation import exact_pair_tests, pair_atoms
 from tests import naive_stats as naive
 
 
@@ -172,3 +172,64 @@ def test_bad_counts_are_refused(counts, message):
 def test_features_with_three_states_are_refused():
     with pytest.raises(SynafaError, match="b must be binary"):
         pair_table([0, 1], [0, 2], [0, 1])
+
+
+def _random_tables(count: int, seed: int = 0) -> np.ndarray:
+    """Tables of five to thousands of rows: independent, associated, copied and synergistic pairs, empty cells."""
+    rng = np.random.default_rng(seed)
+    tables = []
+    while len(tables) < count:
+        n = int(rng.choice([5, 20, 200, 2000, 6000]))
+        a = rng.random(n) < rng.random()
+        b = np.where(rng.random(n) < rng.choice([0, 0, 0.1, 0.5, 0.95]), a, rng.random(n) < rng.random())
+        y = rng.random(n) < 0.1 + 0.8 * rng.random()
+        if rng.random() < 0.4:
+            y = np.where(rng.random(n) < rng.random(), a ^ b, y)
+        table = pair_table(a.astype(int), b.astype(int), y.astype(int), 2)
+        if table.sum(axis=(0, 1)).all():
+            tables.append(table)
+    return np.array(tables)
+
+
+def test_many_exact_tests_at_once_say_what_one_at_a_time_says():
+    tables = _random_tables(150)
+    for table, found in zip(tables, exact_pair_tests(tables)):
+        wanted = pair_permutation_test(table)
+        assert (found.n, found.method, found.n_permutations) == (wanted.n, "exact", 0)
+        for name in ("single_a", "single_b", "joint", "redundant", "unique_a", "unique_b", "synergy"):
+            assert getattr(found, name) == pytest.approx(getattr(wanted, name), abs=1e-14)
+        for name in ("log10_p_synergy", "log10_p_redundancy"):  # relative error of the p-value itself
+            assert abs(getattr(found, name) - getattr(wanted, name)) * np.log(10) < 1e-10
+        assert found.p_synergy == pytest.approx(wanted.p_synergy, rel=1e-10, abs=1e-300)
+        assert found.null_mean == pytest.approx(wanted.null_mean, rel=1e-9)
+        assert found.null_sd == pytest.approx(wanted.null_sd, rel=1e-6, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_many_at_once_have_the_pvalues_of_all_permutations_written_out(seed):
+    a, b, y = _rows(seed, 5, 5)
+    values, observed = naive.permutation_law(a, b, y)
+    right, left = _tails(values, observed)
+    (found,) = exact_pair_tests(pair_table(a, b, y)[None])
+    assert found.p_synergy == pytest.approx(right, rel=1e-12)
+    assert found.p_redundancy == pytest.approx(left, rel=1e-12)
+
+
+def test_pvalues_far_below_what_a_double_holds_keep_their_logarithm():
+    table = np.array([[[4000, 10], [10, 4000]], [[10, 4000], [4000, 10]]])
+    (found,) = exact_pair_tests(table[None])
+    assert found.p_synergy == 0.0
+    assert found.log10_p_synergy == pytest.approx(pair_permutation_test(table).log10_p_synergy, abs=1e-9)
+    assert found.log10_p_synergy < -1000
+
+
+def test_what_is_no_stack_of_tables_is_refused():
+    for bad in (
+        np.zeros((2, 2, 2), int),
+        np.zeros((1, 2, 2, 3), int),
+        np.zeros((1, 2, 2, 2)),
+        np.zeros((1, 2, 2, 2), int),
+    ):
+        with pytest.raises(SynafaError, match="tables"):
+            exact_pair_tests(bad)
+    assert exact_pair_tests(np.zeros((0, 2, 2, 2), int)) == []

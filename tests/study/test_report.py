@@ -14,13 +14,14 @@ import pytest
 
 from synafa.cli.app import run as synafa
 from synafa.errors import SynafaError
+from synafa.report.figures import new_figure, svg_bytes
 from synafa.study import Headline, Settings
 from synafa.study.engine.runner import run_units
 from synafa.study.engine.store import Store
-from synafa.study.evidence.figures import new_figure, svg_bytes
 from synafa.study.evidence.verdict import Verdict
 from synafa.study.experiments.contract import Experiment, load_experiments
-from synafa.study.reporting.report import build_report, write_report
+from synafa.study.reporting.report import build_report
+from synafa.study.reporting.write import write_report
 from tests.study import toy_experiment as toy
 
 TOY = "tests.study.toy_experiment"

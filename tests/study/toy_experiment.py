@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import time
@@ -9,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from synafa.report.figures import line_with_interval, new_figure, zero_line
 from synafa.study import Figure, Headline, PlainTable, ReportRow, ReportTable, Settings, Unit
 from synafa.study.engine.results import Results
-from synafa.study.evidence.figures import line_with_interval, new_figure, zero_line
 from synafa.study.evidence.paper import PaperValue
 
 NAME = "toy"
@@ -43,6 +44,8 @@ def run(unit: Unit) -> dict:
             raise ValueError("the toy was told to fail")
     if mood == "fail":
         raise ValueError("the toy was told to fail")
+    if mood == "hold":  # the interpreter's lock, as compiled code may
+        ctypes.PyDLL(None).sleep(60)
     if mood == "die":
         os.kill(os.getpid(), signal.SIGKILL)
     number = unit["number"]

@@ -204,13 +204,13 @@ def test_serve_answers_on_this_machine_until_interrupted_and_compiles_nothing(pa
         assert select.select([server.stdout], [], [], 60)[0], "the server said nothing for a minute"
         found = re.search(r"http://127\.0\.0\.1:\d+/", server.stdout.readline())
         assert found
-        with urllib.request.urlopen(found[0], timeout=30) as answer:
+        with urllib.request.urlopen(found[0], timeout=120) as answer:
             assert b"Which measurement next?" in answer.read()
         body = json.dumps({"observed": {"lab1": 0}}).encode()
-        with urllib.request.urlopen(found[0] + "api/next", data=body, timeout=30) as answer:
+        with urllib.request.urlopen(found[0] + "api/next", data=body, timeout=120) as answer:
             assert json.load(answer)["feature"] == "lab2"
         server.send_signal(signal.SIGINT)
-        out, err = server.communicate(timeout=30)
+        out, err = server.communicate(timeout=120)
     finally:
         server.kill()
     assert server.returncode == 0, err

@@ -30,8 +30,8 @@ class PairAtoms:
 def strongest_pairs(X: Any, y: Any, top: int = 10, n_bins: int = 2) -> dict[str, list[PairAtoms]]:
     """The `top` pairs by synergy and by redundancy, text and missing cells handled as in `fit`.
 
-    Example
-    -------
+    Examples
+    --------
     >>> X = np.array([[0, 0, 1], [0, 1, 1], [1, 0, 1], [1, 1, 0]])
     >>> strongest_pairs(X, X[:, 0] ^ X[:, 1], top=1)["synergistic"][0].synergy
     1.0

@@ -19,13 +19,14 @@ from synafa.errors import SynafaError
 from synafa.information.codes import Discretizer
 from synafa.information.counts import check_labels
 from synafa.stats.multiplicity import benjamini_hochberg
-from synafa.stats.permutation import PairPermutationResult, pair_permutation_test, pair_table
+from synafa.stats.permutation import PairPermutationResult, exact_pair_tests, pair_permutation_test
 
 if TYPE_CHECKING:
     import polars as pl
 
 TAILS = ("synergy", "redundancy")
 _SCREEN_LEVEL = 0.05  # a pair passes the sampled screen when either tail's raw p-value is at most this
+_CHUNK = 2000  # pairs between two reports of progress
 Progress = Callable[[int, int], None]
 
 
@@ -140,18 +141,18 @@ def scan(
             "raise max_missing or add features."
         )
     chosen = list(combinations(used, 2)) if pairs is None else _indices(pairs, names, used)
-    binarised = None if missing[used].any() else _bits(matrix)
-    n_classes = int(label.max()) + 1
+    counter = _Counter(matrix, label, used, chosen)
     sizes: list[int] = []
     results: list[PairPermutationResult | None] = []
-    for done, (j, k) in enumerate(chosen):
-        table = _counts(matrix, label, n_classes, j, k, binarised)
-        n = 0 if table is None else int(table.sum())
-        sizes.append(n)
-        stream = [seed, j, k]
-        results.append(None if table is None or n < min_rows else _test(table, method, screen, confirm, stream))
+    for start in range(0, len(chosen), _CHUNK):
+        pairs_here = chosen[start : start + _CHUNK]
+        tables = counter.tables(pairs_here)
+        found = tables.sum(axis=(1, 2, 3))
+        sizes += found.tolist()
+        tested = np.flatnonzero(found >= max(min_rows, 1))
+        results += _tests(tables, tested, pairs_here, method, screen, confirm, seed)
         if progress is not None:
-            progress(done + 1, len(chosen))
+            progress(start + len(pairs_here), len(chosen))
     frame = _frame([(names[j], names[k]) for j, k in chosen], sizes, results, q)
     dropped = tuple(name for j, name in enumerate(names) if j not in set(used))
     realised = {r.method for r in results if r is not None}
@@ -236,27 +237,66 @@ def _indices(pairs: Sequence[tuple[str, str]], names: list[str], used: list[int]
     return [(position[a], position[b]) for a, b in pairs]
 
 
-def _bits(columns: NDArray[np.float64]) -> NDArray[np.uint8]:
-    return Discretizer(n_bins=2).fit_transform(columns)
+class _Counter:
+    """Counts (P, 2, 2, K) of pairs on their complete cases."""
+
+    def __init__(
+        self, matrix: NDArray[np.float64], label: NDArray[np.int64], used: list[int], pairs: list[tuple[int, int]]
+    ) -> None:
+        self.n_classes = int(label.max()) + 1
+        self.label = label
+        self.columns = sorted({j for pair in pairs for j in pair})
+        self.place = {j: position for position, j in enumerate(self.columns)}
+        values = np.ascontiguousarray(matrix[:, self.columns].T)
+        self.complete = not np.isnan(matrix[:, used]).any()
+        if self.complete:
+            bits = Discretizer(n_bins=2).fit_transform(values.T).astype(np.float64)
+            self.joint = np.stack([bits[label == y].T @ bits[label == y] for y in range(self.n_classes)], axis=-1)
+        else:
+            self.values = values
+            self.present = ~np.isnan(values)
+            self.known = self.present.sum(axis=1)
+            self.orders = np.argsort(values, axis=1, kind="stable").astype(np.int32)  # missing cells come last
+
+    def tables(self, pairs: list[tuple[int, int]]) -> NDArray[np.int64]:
+        """The counts of some pairs."""
+        first = np.array([self.place[j] for j, _ in pairs], dtype=np.int64)
+        second = np.array([self.place[k] for _, k in pairs], dtype=np.int64)
+        if not self.complete:
+            from synafa.analysis.kernels.scan import complete_case_counts
+
+            rest = (self.label, self.n_classes, first, second)
+            return complete_case_counts(self.values, self.orders, self.known, self.present, *rest)
+        both, ones = self.joint[first, second], np.einsum("jjy->jy", self.joint)
+        tables = np.empty((len(pairs), 2, 2, self.n_classes))
+        tables[:, 1, 1] = both
+        tables[:, 1, 0] = ones[first] - both
+        tables[:, 0, 1] = ones[second] - both
+        tables[:, 0, 0] = np.bincount(self.label, minlength=self.n_classes) - ones[first] - ones[second] + both
+        return tables.astype(np.int64)
 
 
-def _counts(
-    matrix: NDArray[np.float64],
-    label: NDArray[np.int64],
-    n_classes: int,
-    j: int,
-    k: int,
-    binarised: NDArray[np.uint8] | None,
-) -> NDArray[np.int64] | None:
-    """Counts of a pair on its complete cases; None when there are none."""
-    if binarised is not None:
-        return pair_table(binarised[:, j], binarised[:, k], label, n_classes)
-    columns = matrix[:, [j, k]]
-    complete = ~np.isnan(columns).any(axis=1)
-    if not complete.any():
-        return None
-    bits = _bits(columns[complete])
-    return pair_table(bits[:, 0], bits[:, 1], label[complete], n_classes)
+def _tests(
+    tables: NDArray[np.int64],
+    tested: NDArray[np.intp],
+    pairs: list[tuple[int, int]],
+    method: str,
+    screen: int,
+    confirm: int,
+    seed: int,
+) -> list[PairPermutationResult | None]:
+    """The result of each pair in `tested`, None for the others; tables of two classes are tested exactly together."""
+    results: list[PairPermutationResult | None] = [None] * len(pairs)
+    together: list[int] = []
+    for p in tested.tolist():
+        if method == "exact" and tables.shape[3] == 2 and tables[p].sum(axis=(0, 1)).all():
+            together.append(p)
+        else:
+            results[p] = _test(tables[p], method, screen, confirm, [seed, *pairs[p]])
+    if together:
+        for p, result in zip(together, exact_pair_tests(tables[together])):
+            results[p] = result
+    return results
 
 
 def _test(table: NDArray[np.int64], method: str, screen: int, confirm: int, stream: list[int]) -> PairPermutationResult:

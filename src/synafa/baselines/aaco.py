@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from synafa.baselines.aaco_kernels import decide, nearest
-from synafa.baselines.common import Rows, allowed, reveal_matrix, uniform
+from synafa.baselines.common import Rows, allowed, uniform
 from synafa.baselines.policy import BaselinePolicy
 from synafa.baselines.settings import MethodSettings
 from synafa.baselines.training import Progress, classifier_layers
@@ -59,8 +59,7 @@ class AACO(BaselinePolicy):
         self.y_ = np.ascontiguousarray(dataset.y[dataset.train], dtype=np.int64)
         counts = np.bincount(self.y_, minlength=dataset.n_classes)
         self.weights_ = np.where(counts > 0, len(self.y_) / np.maximum(counts, 1), 0.0)
-        reveal = reveal_matrix(dataset)
-        self.reveal_ = np.eye(len(self.costs_), dtype=bool) if reveal is None else reveal > 0
+        self.reveal_ = dataset.reveals
 
     @property
     def classifier(self) -> Any:

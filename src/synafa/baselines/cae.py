@@ -1,15 +1,17 @@
 """CAE: a supervised concrete selector, one static set of features per budget.
 
 Logits L (B x d); per sample, B relaxed one-hot draws from Concrete(L / 0.2, tau), mask = their elementwise maximum,
-x*mask -> classes. tau falls from 10 to 0.01; the set is the distinct argmaxes of L at the best validation loss under
-hard draws. The set is acquired in order of importance (what the network loses without it), in the study's faithful mode
-in index order.
+x*mask -> classes. tau falls from 10 to 0.01; at each, the relaxed validation loss says when to stop and which state
+goes on; the set is the distinct argmaxes of L at the best validation loss under hard draws. It is acquired in order of
+importance (what the network loses without it), in the study's faithful mode in index order.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -33,11 +35,27 @@ from synafa.baselines.policy import BaselinePolicy
 from synafa.baselines.settings import AnnealedSettings
 from synafa.baselines.training import Progress
 from synafa.datasets.dataset import Dataset
+from synafa.neural.resume import resumable
 
-Settings = AnnealedSettings
+PIECE = 1 << 18  # relaxed draws made at once: 1 MiB, which stays in cache
+
+
+@dataclass(frozen=True)
+class Settings(AnnealedSettings):
+    """`pixel_passes`: passes a temperature over images; None leaves `epochs` and the batch as they are."""
+
+    pixel_passes: int | None = None
+
+    def adapted(self, dataset: Dataset) -> Self:
+        """Hundreds of features need the published small batches: a selector that makes few steps never leaves noise."""
+        if self.pixel_passes is None or dataset.n_features < 500:
+            return super().adapted(dataset)
+        return replace(self, epochs=self.pixel_passes, batch=128, lr=1e-3)
+
+
 PROFILES = {
     "paper": Settings(),
-    "standard": Settings(epochs=8, batch=1024, lr=4e-3, patience=3, least_steps=300),
+    "standard": Settings(epochs=8, batch=1024, lr=4e-3, patience=3, least_steps=300, pixel_passes=3),
     "quick": Settings(epochs=3, batch=512, lr=5e-3, patience=2, least_steps=60),
 }
 
@@ -82,18 +100,24 @@ class _RelaxedMask(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, scores: Tensor, n: int, temperature: float) -> Tensor:
-        draws = torch.softmax((scores - minus_gumbel((n, *scores.shape))) / temperature, dim=-1)
-        mask, winner = draws.max(dim=1)
-        ctx.save_for_backward(draws, winner)
-        ctx.temperature = temperature
+        pieces, mask = [], torch.empty(n, scores.shape[1])
+        size = max(1, PIECE // scores.numel())
+        for start in range(0, n, size):
+            part = slice(start, min(n, start + size))
+            noise = minus_gumbel((part.stop - start, *scores.shape))
+            draws = torch.softmax(noise.neg_().add_(scores).div_(temperature), dim=-1)
+            mask[part], winner = draws.max(dim=1)
+            pieces.append((part, draws, winner))
+        ctx.pieces, ctx.temperature = pieces, temperature
         return mask
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
-        draws, winner = ctx.saved_tensors
-        flow = torch.zeros_like(draws).scatter_(1, winner[:, None], gradients[0][:, None]).mul_(draws)
-        centred = flow.sum(dim=0) - torch.einsum("nbd,nb->bd", draws, flow.sum(dim=-1))
-        return centred / ctx.temperature, None, None
+        total = torch.zeros(ctx.pieces[0][1].shape[1:])
+        for part, draws, winner in ctx.pieces:
+            flow = torch.zeros_like(draws).scatter_(1, winner[:, None], gradients[0][part][:, None]).mul_(draws)
+            total += flow.sum(dim=0) - torch.einsum("nbd,nb->bd", draws, flow.sum(dim=-1))
+        return total / ctx.temperature, None, None
 
 
 class _Selector(nn.Module):
@@ -121,9 +145,26 @@ class _Selector(nn.Module):
         return self.loss(x, y, _RelaxedMask.apply(scores, len(x), temperature))
 
     @torch.no_grad()
+    def soft_loss(self, temperature: float, x: Tensor, y: Tensor) -> float:
+        """The loss under relaxed draws at the temperature that is trained: what the plateau watches."""
+        return self._in_pieces(x, y, lambda part, of: self.relaxed_loss(temperature, part, of))
+
+    @torch.no_grad()
     def hard_loss(self, x: Tensor, y: Tensor) -> float:
-        picked = hard_draw(self.scores().expand(len(x), -1, -1))
-        return float(self.loss(x, y, torch.zeros_like(x).scatter_(1, picked, 1.0)))
+        """The loss under hard draws: which state of the whole training is kept."""
+        scores = self.scores()
+
+        def loss(part: Tensor, of: Tensor) -> Tensor:
+            picked = hard_draw(scores.expand(len(part), -1, -1))
+            return self.loss(part, of, torch.zeros_like(part).scatter_(1, picked, 1.0))
+
+        return self._in_pieces(x, y, loss)
+
+    def _in_pieces(self, x: Tensor, y: Tensor, loss: Callable[[Tensor, Tensor], Tensor]) -> float:
+        """The mean of `loss` over rows, a few rows at a time: a draw is B x d numbers a row."""
+        size = max(1, PIECE // self.logits.numel())
+        total = sum(float(loss(part, of)) * len(part) for part, of in zip(x.split(size), y.split(size)))
+        return total / max(len(x), 1)
 
     def reset_repeats(self) -> None:
         """A row whose argmax repeats an earlier row's starts again from zeros."""
@@ -137,14 +178,15 @@ def _train(model: _Selector, rows: Rows, settings: Settings, tick: Ticker) -> No
     for stage, temperature in settings.stages():
         optimiser = adam(model.parameters(), settings.lr)
         plateau = Plateau(model, optimiser, settings.patience, settings.min_lr)
-        for _ in range(settings.epochs):
+        parts = {"model": model, "optimiser": optimiser, "plateau": plateau, "best": best}
+        for _ in resumable(f"CAE {stage}", settings.epochs, **parts):
             one_epoch(rows, settings.batch, optimiser, partial(model.relaxed_loss, temperature))
             model.reset_repeats()
-            validation = model.hard_loss(rows.x_validation, rows.y_validation)
-            best.offer(validation)
+            best.offer(model.hard_loss(rows.x_validation, rows.y_validation))
             tick()
-            if plateau.step(validation):
+            if plateau.step(model.soft_loss(temperature, rows.x_validation, rows.y_validation)):
                 break
+        plateau.restore()
         tick.reach(stage * settings.epochs)
     best.restore()
 

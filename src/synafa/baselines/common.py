@@ -17,19 +17,8 @@ import torch
 from torch import Tensor, nn
 
 from synafa.datasets.dataset import Dataset
-
-TINY = 1e-9
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Run torch on one thread inside, and on what it was before afterwards."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+from synafa.money.prices import TOLERANCE
+from synafa.neural.training import one_thread
 
 
 @contextmanager
@@ -62,6 +51,10 @@ class Rows:
     def weights(self, normalised: bool = True) -> Tensor:
         return class_weights(self.y, self.n_classes, normalised)
 
+    def unit_weights(self) -> Tensor:
+        """Class weights with a mean of 1 over rows."""
+        return unit_weights(self.y, self.n_classes)
+
     def shown(self, taken: Tensor) -> Tensor:
         """The mask that asking for `taken` (n, D) shows."""
         return taken if self.reveal is None else (taken @ self.reveal).clamp_max(1.0)
@@ -77,7 +70,6 @@ def rows_of(dataset: Dataset) -> Rows:
 
     x, y = part(dataset.train)
     x_validation, y_validation = part(dataset.validation)
-    reveal = reveal_matrix(dataset)
     return Rows(
         x=x,
         y=y,
@@ -85,18 +77,8 @@ def rows_of(dataset: Dataset) -> Rows:
         y_validation=y_validation,
         costs=torch.from_numpy(dataset.costs.astype(np.float32)),
         n_classes=dataset.n_classes,
-        reveal=None if reveal is None else torch.from_numpy(reveal),
+        reveal=torch.from_numpy(dataset.reveals.astype(np.float32)) if dataset.groups else None,
     )
-
-
-def reveal_matrix(dataset: Dataset) -> np.ndarray | None:
-    """float32 (D, D): row i marks the features shown by asking for i; None without groups."""
-    if not dataset.groups:
-        return None
-    matrix = np.eye(dataset.n_features, dtype=np.float32)
-    for group in dataset.groups:
-        matrix[np.ix_(group, group)] = 1.0
-    return matrix
 
 
 def most_steps(dataset: Dataset, budget: float) -> int:
@@ -107,7 +89,7 @@ def most_steps(dataset: Dataset, budget: float) -> int:
         costs[members[0]] = costs[members].min()
         costs[members[1:]] = np.inf
     total = np.cumsum(np.sort(costs))
-    return max(1, int((total <= budget + TINY).sum()))
+    return max(1, int((total <= budget + TOLERANCE).sum()))
 
 
 def allowed(mask: np.ndarray, costs: np.ndarray, remaining: np.ndarray, faithful: bool = False) -> np.ndarray:
@@ -115,7 +97,7 @@ def allowed(mask: np.ndarray, costs: np.ndarray, remaining: np.ndarray, faithful
     hidden = ~np.asarray(mask, dtype=bool)
     if faithful:
         return hidden
-    return hidden & (costs[None, :] <= np.asarray(remaining, dtype=np.float64)[:, None] + TINY)
+    return hidden & (costs[None, :] <= np.asarray(remaining, dtype=np.float64)[:, None] + TOLERANCE)
 
 
 def best_allowed(scores: np.ndarray, may: np.ndarray) -> np.ndarray:
@@ -153,6 +135,12 @@ def class_weights(y: Tensor, n_classes: int, normalised: bool = True) -> Tensor:
     return (weights / weights.sum() if normalised else weights).float()
 
 
+def unit_weights(y: Tensor, n_classes: int) -> Tensor:
+    """w_k = 1/(K p_k): a mean of 1 over rows, so that a weighted loss is the loss in nats of balanced classes."""
+    weights = class_weights(y, n_classes, normalised=False)
+    return weights / (weights > 0).sum()
+
+
 def sample_losses(logits: Tensor, y: Tensor, weights: Tensor) -> Tensor:
     """w_y * cross-entropy of each row."""
     return nn.functional.cross_entropy(logits, y, weight=weights, reduction="none")
@@ -174,8 +162,12 @@ def set_lr(optimiser: torch.optim.Optimizer, lr: float) -> None:
 
 
 def batches(n: int, size: int) -> Iterator[Tensor]:
-    """Shuffled index batches covering 0..n-1 once (torch's global generator); the last one may be small."""
-    yield from torch.randperm(n).split(size)
+    """Shuffled full index batches of 0..n-1 (torch's global generator); what does not fill one is left to other passes.
+
+    A handful of rows would move the network as far as a whole batch. Fewer rows than `size` are one batch.
+    """
+    parts = torch.randperm(n).split(size)
+    yield from (part for part in parts if len(part) == size or len(parts) == 1)
 
 
 def descend(optimiser: torch.optim.Optimizer, loss: Tensor) -> None:
@@ -231,9 +223,15 @@ class BestState:
         if self._state is not None:
             self.module.load_state_dict(self._state)
 
+    def state_dict(self) -> dict[str, Any]:
+        return {"loss": self.loss, "state": self._state}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.loss, self._state = state["loss"], state["state"]
+
 
 class Plateau:
-    """Learning rate x 0.2 after `patience` epochs without a relative improvement of 1e-4; stop after patience + 2.
+    """Learning rate x 0.2 once more than `patience` epochs bring no relative improvement of 1e-4; one more ends it.
 
     `step(loss)` takes an epoch's validation loss and says whether to stop; `restore()` brings the best state back.
     """
@@ -263,13 +261,20 @@ class Plateau:
             self.bad_epochs = 0
         else:
             self.bad_epochs += 1
-        if self.bad_epochs == self.patience:
+        if self.bad_epochs == self.patience + 1:
             for group in self.optimiser.param_groups:
                 group["lr"] = max(group["lr"] * self.factor, self.min_lr)
         return self.bad_epochs > self.patience + 1
 
     def restore(self) -> None:
         self.best.restore()
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"best": self.best.state_dict(), "bad_epochs": self.bad_epochs, "reference": self._reference}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.best.load_state_dict(state["best"])
+        self.bad_epochs, self._reference = state["bad_epochs"], state["reference"]
 
 
 def module_arrays(module: nn.Module, prefix: str = "") -> dict[str, np.ndarray]:

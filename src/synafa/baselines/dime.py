@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from synafa.baselines.common import Plateau, Ticker, adam, masked_input, mlp, one_epoch, sample_losses, set_lr
 from synafa.baselines.predictor import Joint, PredictorPolicy
 from synafa.baselines.settings import PredictorSettings
+from synafa.neural.resume import resumable
 
 
 @dataclass(frozen=True)
@@ -23,12 +24,13 @@ class Settings(PredictorSettings):
     epsilon: float = 0.05
     epsilon_decay: float = 0.2
     decays: int = 10
+    unit_weights: bool = False  # class weights of mean 1 over rows in place of sum 1 over classes
 
 
 PROFILES = {
     "paper": Settings(),
-    "standard": Settings(pretrain_epochs=15, epochs=30, lr=3e-3, decays=4, least_steps=1200),
-    "quick": Settings(pretrain_epochs=5, epochs=10, lr=3e-3, patience=4, decays=2, least_steps=400),
+    "standard": Settings(pretrain_epochs=15, epochs=30, lr=3e-3, decays=4, least_steps=1200, unit_weights=True),
+    "quick": Settings(pretrain_epochs=5, epochs=10, lr=3e-3, patience=4, decays=2, least_steps=400, unit_weights=True),
 }
 
 
@@ -65,17 +67,21 @@ class _Joint(Joint):
         settings, rows = self.settings, self.rows
         optimiser = adam(self.network.parameters(), settings.lr)
         plateau = Plateau(self.network, optimiser, settings.patience, settings.min_lr)
-        self.epsilon, decays = settings.epsilon, 0
-        for _ in range(settings.epochs):
+        if settings.unit_weights:  # the estimate is bounded by an entropy in nats, so the loss must be in nats too
+            self.weights = rows.unit_weights()
+        kept = {"epsilon": settings.epsilon, "decays": 0}
+        parts = {"network": self.network, "optimiser": optimiser, "plateau": plateau, "kept": kept}
+        for _ in resumable("DIME", settings.epochs, **parts):
+            self.epsilon = kept["epsilon"]
             self.network.train()
             one_epoch(rows, settings.batch, optimiser, self.loss)
             self.network.eval()
             tick()
             if plateau.step(self.greedy_loss(rows.x_validation, rows.y_validation)):
-                decays += 1
-                if decays >= settings.decays:
+                kept["decays"] += 1
+                if kept["decays"] >= settings.decays:
                     break
-                self.epsilon *= settings.epsilon_decay
+                kept["epsilon"] *= settings.epsilon_decay
                 plateau.bad_epochs = 0
                 set_lr(optimiser, settings.lr)
         plateau.restore()
@@ -106,17 +112,16 @@ class _Joint(Joint):
 
     @torch.no_grad()
     def greedy_loss(self, x: Tensor, y: Tensor) -> float:
-        """The mean prediction loss along the greedy episodes, as at test."""
+        """The mean prediction loss of the B + 1 states of greedy episodes, the empty one included, as in training."""
         purse = self.purse(len(x))
         total = 0.0
         for step in range(self.steps + 1):
             scores, estimate = self.network(masked_input(x, purse.shown))
-            if step > 0:
-                total += float(sample_losses(scores, y, self.weights).mean())
+            total += float(sample_losses(scores, y, self.weights).mean())
             if step < self.steps:
                 ratio = purse.scores(estimate / self.rows.costs)
                 purse.take(ratio.argmax(dim=1), ratio)
-        return total / self.steps
+        return total / (self.steps + 1)
 
 
 class DIME(PredictorPolicy):

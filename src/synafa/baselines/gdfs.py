@@ -27,6 +27,7 @@ from synafa.baselines.common import (
 )
 from synafa.baselines.predictor import Joint, PredictorPolicy
 from synafa.baselines.settings import AnnealedSettings, PredictorSettings
+from synafa.neural.resume import resumable
 
 
 @dataclass(frozen=True)
@@ -65,14 +66,14 @@ class _Joint(Joint):
         for stage, temperature in settings.stages():
             optimiser = adam(self.network.parameters(), settings.lr)
             plateau = Plateau(self.network, optimiser, settings.patience, settings.min_lr)
-            for _ in range(settings.epochs):
+            parts = {"network": self.network, "optimiser": optimiser, "plateau": plateau, "best": best}
+            for _ in resumable(f"GDFS {stage}", settings.epochs, **parts):
                 self.network.train()
                 one_epoch(rows, settings.batch, optimiser, partial(self.relaxed_loss, temperature))
                 self.network.eval()
-                validation = self.hard_loss(rows.x_validation, rows.y_validation)
-                best.offer(validation)
+                best.offer(self.hard_loss(rows.x_validation, rows.y_validation))
                 tick()
-                if plateau.step(validation):
+                if plateau.step(self.soft_loss(temperature, rows.x_validation, rows.y_validation)):
                     break
             plateau.restore()
             tick.reach(settings.pretrain_epochs + stage * settings.epochs)
@@ -98,6 +99,11 @@ class _Joint(Joint):
         soft = torch.maximum(torch.cat(masks), sample)
         logits = self.network.predictor(masked_input(x.repeat(self.steps, 1), soft))
         return weighted_loss(logits, y.repeat(self.steps), self.weights)
+
+    @torch.no_grad()
+    def soft_loss(self, temperature: float, x: Tensor, y: Tensor) -> float:
+        """The loss that is trained, on other rows: what the plateau at this temperature watches."""
+        return float(self.relaxed_loss(temperature, x, y))
 
     @torch.no_grad()
     def hard_loss(self, x: Tensor, y: Tensor) -> float:

@@ -108,7 +108,9 @@ class JAFA(NetworkPolicy):
             descend(optimiser, losses.mean() + nn.functional.mse_loss(taken, returns))
             soft_update(target, network.q, settings.target_rate)
 
+        parts = {"target": target, "optimiser": optimiser, "arena": arena}
+
         def validation_loss() -> float:
             return greedy_loss(network, rows, costs, self.budget_)
 
-        run_batches(network, settings, one_batch, validation_loss, progress, 0.2, "jafa: policy")
+        run_batches(network, settings, one_batch, validation_loss, progress, 0.2, "jafa: policy", **parts)

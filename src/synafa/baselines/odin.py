@@ -34,8 +34,8 @@ class Settings(LoopSettings, VAESettings):
 
 PROFILES = {
     "paper": Settings(),
-    "standard": Settings(max_batches=10_000, vae_patience=20, batches=1500, checks=10),
-    "quick": Settings(max_batches=600, first_check=200, vae_patience=5, batches=250, checks=5),
+    "standard": Settings(max_batches=10_000, vae_patience=20, partial_check=True, batches=1500, checks=10),
+    "quick": Settings(max_batches=600, first_check=200, vae_patience=5, partial_check=True, batches=250, checks=5),
 }
 
 
@@ -89,17 +89,17 @@ class ODIN(NetworkPolicy):
         heads = nn.ModuleList([network.policy, network.value])
         optimiser = adam(heads.parameters(), settings.learning_rate)
         nothing = network.mean(torch.zeros(1, rows.n_features), torch.zeros(1, rows.n_features, dtype=torch.bool))
-        state = network.mean(arena.values(), arena.mask)
+        kept = {"state": network.mean(arena.values(), arena.mask), "y": y}
+        parts = {"optimiser": optimiser, "arena": arena, "episodes": kept}
 
         def one_batch(batch: int) -> None:
-            nonlocal state
-            rollout, state = self.roll(arena, state, nothing, y)
+            rollout, kept["state"] = self.roll(arena, kept["state"], nothing, kept["y"])
             self.improve(rollout, optimiser)
 
         def validation_loss() -> float:
             return greedy_loss(network, rows, costs, self.budget_)
 
-        run_batches(heads, settings, one_batch, validation_loss, progress, 0.5, "odin: policy")
+        run_batches(heads, settings, one_batch, validation_loss, progress, 0.5, "odin: policy", **parts)
 
     @torch.no_grad()
     def roll(self, arena: Arena, state: Tensor, nothing: Tensor, y: Tensor) -> tuple[Rollout, Tensor]:

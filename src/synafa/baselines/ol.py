@@ -38,20 +38,23 @@ BLOCK = 1 << 18  # numbers in the widest buffer of the dropout passes: 1 MiB, wh
 
 @dataclass(frozen=True)
 class Settings(PretrainSettings):
-    """Published numbers: P 64-32-16 with dropout 0.5, 1,000 passes, a replay of 100,000 frames."""
+    """Published numbers: P 64-32-16 with dropout 0.5, 1,000 passes, a replay of 100,000 pieces, 512 of them a batch."""
 
     with_mask: bool = True
     hidden: tuple[int, ...] = (64, 32, 16)
     dropout: float = 0.5
     passes: int = 1000
     replay: int = 100_000
+    drawn: int = 512
     for_images: ClassVar[dict[str, Any]] = {"hidden": (512, 512, 128, 64)}
 
 
 PROFILES = {
     "paper": Settings(),
-    "standard": Settings(batches=1500, pretrain_batches=5000, checks=10, passes=100),
-    "quick": Settings(batches=250, pretrain_batches=500, pretrain_patience=5, checks=5, passes=32),
+    "standard": Settings(batches=1500, pretrain_batches=5000, checks=10, passes=100, replay=25_000, drawn=128),
+    "quick": Settings(
+        batches=250, pretrain_batches=500, pretrain_patience=5, checks=5, passes=32, replay=25_000, drawn=128
+    ),
 }
 
 
@@ -191,7 +194,7 @@ class OL(NetworkPolicy):
                     settings.steps,
                 )
                 replay.add(frames, rewards(frames))
-            old, reward = replay.draw(settings.parallel)
+            old, reward = replay.draw(settings.drawn)
             inputs = network.inputs(rows.x[old.rows] * old.mask, old.mask)
             beside = network.beside(inputs)
             q = network.q(inputs, beside)
@@ -206,8 +209,10 @@ class OL(NetworkPolicy):
             descend(optimiser, prediction + F.mse_loss(taken, returns))
             soft_update(target, network.q, settings.target_rate)
 
+        parts = {"target": target, "optimiser": optimiser, "arena": arena, "replay": replay}
+
         def validation_loss() -> float:
             network.eval()
             return greedy_loss(network, rows, costs, self.budget_)
 
-        run_batches(network, settings, one_batch, validation_loss, progress, 0.1, "ol: policy")
+        run_batches(network, settings, one_batch, validation_loss, progress, 0.1, "ol: policy", **parts)

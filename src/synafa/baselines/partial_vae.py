@@ -8,17 +8,32 @@ last layer is applied once to the sum. Loss: squared error of all features + 0.1
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from synafa.baselines.common import BestState, Rows, adam, descend, mlp, sample_losses, training
+from synafa.baselines.common import (
+    BestState,
+    Rows,
+    adam,
+    batches,
+    descend,
+    load_module,
+    mlp,
+    module_arrays,
+    sample_losses,
+    training,
+)
 from synafa.baselines.settings import MethodSettings
-from synafa.baselines.training import Progress
+from synafa.baselines.training import Progress, State, stored_or_built
 from synafa.datasets.dataset import Dataset
+from synafa.files import content_hash
+from synafa.neural.resume import resumable, resume_folder, resuming
 
+REVISION = 2  # raised when a VAE is trained differently than before
 REMEMBERED = 4  # VAEs that stay in memory for the next policy
 
 
@@ -40,6 +55,7 @@ class VAESettings(MethodSettings):
     check_every: int = 100
     first_check: int = 1000
     vae_patience: int = 50
+    partial_check: bool = False  # validate under masks as in training with plain weights; else all features shown
 
 
 class PartialVAE(nn.Module):
@@ -99,31 +115,53 @@ def _mask(n: int, d: int, n_classes: int, hide: Tensor) -> Tensor:
     return torch.cat([shown[:, :d], shown[:, d:].expand(-1, n_classes)], dim=1)
 
 
+@dataclass(frozen=True, eq=False)
+class Check:
+    """What the validation loss is taken under, drawn once: masks, latent noise, class weights."""
+
+    mask: Tensor
+    noise: Tensor
+    weights: Tensor
+
+    @classmethod
+    def drawn(cls, rows: Rows, settings: VAESettings) -> Check:
+        """All features shown and the class hidden, normalised weights; or, `partial_check`, as in training."""
+        n, d = rows.x_validation.shape
+        hide = settings.hide_high * torch.rand(n, 1)
+        mask = _mask(n, d, rows.n_classes, hide)
+        if not settings.partial_check:
+            mask[:, :d], mask[:, d:] = True, False
+        return cls(mask, torch.randn(n, settings.latent), rows.weights(normalised=not settings.partial_check))
+
+    @torch.no_grad()
+    def loss(self, vae: PartialVAE, rows: Rows, settings: VAESettings) -> float:
+        x, y = rows.x_validation, rows.y_validation
+        return float(vae.loss(x, y, self.mask, self.weights, settings.kl_weight, self.noise))
+
+
 def fit_vae(rows: Rows, settings: VAESettings, progress: Progress) -> PartialVAE:
     """Train on the training rows, one p ~ U(0, 0.9) a batch; the best validation loss is kept."""
     vae = PartialVAE(settings, rows.n_features, rows.n_classes)
     optimiser = adam(vae.parameters(), settings.learning_rate)
-    best, bad = BestState(vae), 0
+    best = BestState(vae)
     weights = rows.weights(normalised=False)
     n, d = rows.x.shape
-    x_check, y_check = rows.x_validation, rows.y_validation
-    mask_check = _mask(len(x_check), d, rows.n_classes, settings.hide_high * torch.rand(len(x_check), 1))
-    noise_check = torch.randn(len(x_check), settings.latent)
-    indices: list[Tensor] = []
-    for batch in range(1, settings.max_batches + 1):
-        indices = indices or list(torch.randperm(n).split(settings.batch_size))
-        index = indices.pop()
+    check = Check.drawn(rows, settings)
+    kept: dict[str, Any] = {"indices": [], "bad": 0}
+    parts = {"vae": vae, "optimiser": optimiser, "best": best, "kept": kept}
+    for number in resumable("partial VAE", settings.max_batches, **parts):
+        batch = number + 1
+        kept["indices"] = kept["indices"] or list(batches(n, settings.batch_size))
+        index = kept["indices"].pop()
         mask = _mask(len(index), d, rows.n_classes, settings.hide_high * torch.rand(()))
         noise = torch.randn(len(index), settings.latent)
         descend(optimiser, vae.loss(rows.x[index], rows.y[index], mask, weights, settings.kl_weight, noise))
         vae.shorten()
         if batch % settings.check_every == 0:
             progress(batch / settings.max_batches, "partial VAE")
-            if batch >= settings.first_check and len(x_check):
-                with torch.no_grad():
-                    loss = vae.loss(x_check, y_check, mask_check, weights, settings.kl_weight, noise_check)
-                bad = 0 if best.offer(float(loss)) else bad + 1
-                if bad >= settings.vae_patience:
+            if batch >= settings.first_check and len(rows.x_validation):
+                kept["bad"] = 0 if best.offer(check.loss(vae, rows, settings)) else kept["bad"] + 1
+                if kept["bad"] >= settings.vae_patience:
                     break
     best.restore()
     return vae.eval().requires_grad_(False)
@@ -136,12 +174,33 @@ def shared_vae(dataset: Dataset, rows: Rows, settings: VAESettings, seed: int, p
     """The VAE of a dataset's content, settings and seed: trained once for all policies that ask soon enough."""
     key = (dataset.fingerprint(), settings, seed)
     if key not in _FITTED:
-        with training(seed):
-            _FITTED[key] = fit_vae(rows, settings, progress)
+        _FITTED[key] = _stored_or_fitted(key, rows, settings, seed, progress)
         while len(_FITTED) > REMEMBERED:
             _FITTED.popitem(last=False)
     _FITTED.move_to_end(key)
     return _FITTED[key]
+
+
+def _stored_or_fitted(
+    key: tuple[str, VAESettings, int], rows: Rows, settings: VAESettings, seed: int, progress: Progress
+) -> PartialVAE:
+    """The VAE from the folder of trained models, if training has one; each policy and budget of a table asks for it."""
+    folder = resume_folder()
+    if folder is None:
+        with training(seed):
+            return fit_vae(rows, settings, progress)
+    name = content_hash({"revision": REVISION, "data": key[0], "settings": asdict(settings), "seed": seed})
+    path = folder / f"partial-vae-{name}.safetensors"
+
+    def build() -> State:
+        with training(seed), resuming(path.with_suffix(".unfinished")):
+            return module_arrays(fit_vae(rows, settings, progress)), {}
+
+    arrays, _ = stored_or_built(path, build)
+    with training(seed):
+        vae = PartialVAE(settings, rows.n_features, rows.n_classes)
+    load_module(vae, arrays)
+    return vae.eval().requires_grad_(False)
 
 
 def vae_part(settings: VAESettings) -> VAESettings:

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.stats import rankdata
 from torch import Tensor, nn
 
 from synafa.baselines.common import Plateau, Rows, Ticker, adam, mlp, one_epoch, weighted_loss
@@ -19,6 +18,8 @@ from synafa.baselines.policy import BaselinePolicy
 from synafa.baselines.settings import EpochSettings
 from synafa.baselines.training import Progress
 from synafa.datasets.dataset import Dataset
+from synafa.neural.resume import resumable
+from synafa.stats import roc_area
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def _train(rows: Rows, settings: Settings, tick: Ticker) -> nn.Sequential:
     weights = rows.weights()
     optimiser = adam(network.parameters(), settings.lr)
     plateau = Plateau(network, optimiser, settings.patience, settings.min_lr)
-    for _ in range(settings.epochs):
+    for _ in resumable("importance", settings.epochs, network=network, optimiser=optimiser, plateau=plateau):
         one_epoch(rows, settings.batch, optimiser, lambda x, y: weighted_loss(network(x), y, weights))
         tick()
         with torch.no_grad():
@@ -91,11 +92,6 @@ def _importance(network: nn.Sequential, rows: Rows, rng: np.random.Generator) ->
 
 def auroc(probabilities: np.ndarray, y: np.ndarray) -> float:
     """One-vs-rest macro AUROC over the classes that have both kinds of rows; 0.5 when there is none."""
-    areas = []
-    for k in range(probabilities.shape[1]):
-        positive = y == k
-        n_positive, n_negative = int(positive.sum()), int((~positive).sum())
-        if n_positive and n_negative:
-            ranks = rankdata(probabilities[:, k].astype(np.float64))
-            areas.append((ranks[positive].sum() - n_positive * (n_positive + 1) / 2) / (n_positive * n_negative))
+    areas = [roc_area(y == k, probabilities[:, k]) for k in range(probabilities.shape[1])]
+    areas = [area for area in areas if not np.isnan(area)]
     return float(np.mean(areas)) if areas else 0.5

@@ -28,6 +28,7 @@ from synafa.baselines.network_policy import NetworkPolicy
 from synafa.baselines.settings import PredictorSettings
 from synafa.baselines.training import Progress
 from synafa.datasets.dataset import Dataset
+from synafa.neural.resume import resumable
 
 
 class Joint(ABC):
@@ -87,7 +88,8 @@ def pretrain(
         p = low + (high - low) * float(torch.rand(()))
         return weighted_loss(predict(masked_input(x, (torch.rand_like(x) >= p).float())), y, weights)
 
-    for _ in range(settings.pretrain_epochs):
+    parts = {"module": module, "optimiser": optimiser, "plateau": plateau}
+    for _ in resumable("predictor", settings.pretrain_epochs, **parts):
         module.train()
         one_epoch(rows, settings.batch, optimiser, loss)
         module.eval()

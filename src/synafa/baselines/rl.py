@@ -11,14 +11,15 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from synafa.baselines.common import TINY
 from synafa.baselines.settings import MethodSettings
 from synafa.errors import SynafaError
+from synafa.money.prices import TOLERANCE
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class Arena:
         self.costs = costs.double()
         self.budget = float(budget)
         self.reveal = None if reveal is None else reveal.bool()
-        self.start_allowed = self.costs <= self.budget + TINY
+        self.start_allowed = self.costs <= self.budget + TOLERANCE
         if not bool(self.start_allowed.any()):
             cheapest = float(self.costs.min())
             raise SynafaError(f"The budget {budget:g} affords no feature; the cheapest costs {cheapest:g}.")
@@ -85,6 +86,15 @@ class Arena:
         self.mask = torch.zeros((parallel, X.shape[1]), dtype=torch.bool)
         self.remaining = torch.full((parallel,), self.budget, dtype=torch.float64)
         self.allowed = self.start_allowed.expand(parallel, -1)
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """The episodes under way, and the rows they are played on (synthetic ones cannot be made again)."""
+        names = ("X", "rows", "mask", "remaining", "allowed")
+        return {name: getattr(self, name) for name in names}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
 
     def _fresh(self, n: int) -> Tensor:
         return torch.randint(len(self.X), (n,))
@@ -110,7 +120,7 @@ class Arena:
 
 def affordable(mask: Tensor, remaining: Tensor, costs: Tensor) -> Tensor:
     """bool (..., D): hidden and within what remains."""
-    return ~mask & (costs <= remaining[..., None] + TINY)
+    return ~mask & (costs <= remaining[..., None] + TOLERANCE)
 
 
 def collect(arena: Arena, choose: Callable[[Arena], Tensor], steps: int) -> Frames:
@@ -177,10 +187,10 @@ def soft_update(target: nn.Module, online: nn.Module, rate: float) -> None:
 
 
 class Replay:
-    """A ring of the latest trajectory pieces (T steps each), drawn uniformly; values are looked up by row."""
+    """A ring of the latest `capacity` trajectory pieces (T steps each), drawn uniformly; values are looked up."""
 
-    def __init__(self, capacity_frames: int, steps: int, n_features: int) -> None:
-        n = max(1, capacity_frames // steps)
+    def __init__(self, capacity: int, steps: int, n_features: int) -> None:
+        n = max(1, capacity)
         self.rows = torch.zeros((n, steps + 1), dtype=torch.int32)
         self.mask = torch.zeros((n, steps + 1, n_features), dtype=torch.bool)
         self.remaining = torch.zeros((n, steps + 1), dtype=torch.float64)
@@ -201,6 +211,16 @@ class Replay:
         self.reward[at] = reward.T
         self.next = (self.next + n) % len(self.rows)
         self.size = min(self.size + n, len(self.rows))
+
+    def state_dict(self) -> dict[str, Any]:
+        names = ("rows", "mask", "remaining", "action", "done", "reward")
+        filled = {name: getattr(self, name)[: self.size] for name in names}
+        return {**filled, "size": self.size, "next": self.next}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.size, self.next = state["size"], state["next"]
+        for name in ("rows", "mask", "remaining", "action", "done", "reward"):
+            getattr(self, name)[: self.size] = state[name]
 
     def draw(self, n: int) -> tuple[Frames, Tensor]:
         """n pieces and their rewards (T, n); `after` is not kept and comes back empty."""

@@ -11,10 +11,11 @@ from typing import Any, ClassVar, Self
 import torch
 from torch import Tensor, nn
 
-from synafa.baselines.common import BestState, Rows, adam, descend, weighted_loss
+from synafa.baselines.common import BestState, Rows, adam, batches, descend, weighted_loss
 from synafa.baselines.rl import LoopSettings, spend
 from synafa.baselines.training import Progress
 from synafa.datasets.dataset import Dataset
+from synafa.neural.resume import resumable
 
 VALIDATION_ROWS = 2000  # enough to tell states apart; PhysioNet has 2,400, bank 9,042
 
@@ -62,22 +63,23 @@ def pretrain(
     x_check, y_check = rows.x_validation[:VALIDATION_ROWS], rows.y_validation[:VALIDATION_ROWS]
     hide = settings.hide_low + (settings.hide_high - settings.hide_low) * torch.rand(len(x_check), 1)
     mask_check = torch.rand(len(x_check), d) >= hide  # drawn once, so that all checks see the same masks
-    indices: list[Tensor] = []
-    bad = 0
+    kept: dict[str, Any] = {"indices": [], "bad": 0, "check": mask_check}
     module.train()
-    for batch in range(1, settings.pretrain_batches + 1):
-        indices = indices or list(torch.randperm(n).split(settings.batch_size))
-        index = indices.pop()
+    parts = {"module": module, "optimiser": optimiser, "best": best, "kept": kept}
+    for batch in resumable("supervised start", settings.pretrain_batches, **parts):
+        mask_check = kept["check"]
+        kept["indices"] = kept["indices"] or list(batches(n, settings.batch_size))
+        index = kept["indices"].pop()
         mask = random_mask(len(index), d, settings.hide_low, settings.hide_high)
         descend(optimiser, weighted_loss(logits(rows.x[index] * mask, mask), rows.y[index], weights))
-        if batch % settings.pretrain_check == 0 and len(x_check):
-            progress(batch / settings.pretrain_batches)
+        if (batch + 1) % settings.pretrain_check == 0 and len(x_check):
+            progress((batch + 1) / settings.pretrain_batches)
             module.eval()
             with torch.no_grad():
                 loss = float(weighted_loss(logits(x_check * mask_check, mask_check), y_check, weights))
             module.train()
-            bad = 0 if best.offer(loss) else bad + 1
-            if bad > settings.pretrain_patience:
+            kept["bad"] = 0 if best.offer(loss) else kept["bad"] + 1
+            if kept["bad"] > settings.pretrain_patience:
                 break
     best.restore()
     module.eval()
@@ -91,19 +93,23 @@ def run_batches(
     progress: Progress,
     start: float,
     text: str,
+    **parts: Any,
 ) -> None:
-    """Call `one_batch` for every batch; with checks, keep the second half's best network and stop when it stalls."""
+    """Call `one_batch` for every batch; with checks, keep the second half's best network and stop when it stalls.
+
+    `parts` is what `one_batch` changes besides `module`: optimiser, target, replay, the episodes under way.
+    """
     best = BestState(module)
     half = settings.batches // 2
     every = max(1, (settings.batches - half) // settings.checks) if settings.checks else 0
-    bad = 0
-    for batch in range(settings.batches):
+    kept = {"bad": 0}
+    for batch in resumable(text, settings.batches, module=module, best=best, kept=kept, **parts):
         one_batch(batch)
         if batch % 50 == 49:
             progress(start + (1 - start) * (batch + 1) / settings.batches, text)
         if every and batch >= half and (batch + 1 - half) % every == 0:
-            bad = 0 if best.offer(validation_loss()) else bad + 1
-            if bad > settings.check_patience:
+            kept["bad"] = 0 if best.offer(validation_loss()) else kept["bad"] + 1
+            if kept["bad"] > settings.check_patience:
                 break
     best.restore()
 

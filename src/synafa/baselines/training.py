@@ -2,13 +2,15 @@
 
 A trained policy is one safetensors file whose header carries a JSON text; its name is a hash of the configuration, the
 settings, the method's version and the dataset's content. It is written atomically, so that an interrupted run resumes
-with every model that was finished, and it is loaded without executing anything.
+with every model that was finished, and inside the one that was not (`synafa.neural.resume`); it is loaded without
+executing anything.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -60,7 +62,9 @@ def train(
     if stored is not None:
         policy = cls.from_state(*stored)
     else:
-        policy = cls(faithful=faithful).fit(dataset, budget, settings, seed, classifier=classifier, progress=progress)
+        policy = cls(faithful=faithful)
+        with _resuming(path):
+            policy.fit(dataset, budget, settings, seed, classifier=classifier, progress=progress)
         if path is not None:
             arrays, meta = policy.state()
             save_state(path, arrays, {**meta, "baseline": name, "dataset": dataset.key, "profile": profile})
@@ -72,11 +76,8 @@ def train(
     return policy
 
 
-def cached(kind: str, configuration: Any, build: Callable[[], State], cache: str | Path | bool | None = None) -> State:
-    """The state of a part that several methods share (say, one VAE): from the cache, else built and stored."""
-    if cache is False:
-        return build()
-    path = _folder(cache) / f"{kind}-{content_hash(configuration)}.safetensors"
+def stored_or_built(path: Path, build: Callable[[], State]) -> State:
+    """What is stored at `path`; else built now, and stored."""
     stored = _stored(path)
     if stored is None:
         stored = build()
@@ -86,7 +87,7 @@ def cached(kind: str, configuration: Any, build: Callable[[], State], cache: str
 
 def save_state(path: str | Path, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:
     """Write arrays and JSON values as one file, atomically."""
-    write_file(path, KIND, arrays, meta)
+    write_file(path, KIND, arrays, meta, own=True)
 
 
 def load_state(path: str | Path) -> State:
@@ -110,6 +111,15 @@ def load(path: str | Path, classifier: Any = None) -> Any:
         policy.classifier = classifier
     policy.name, policy.faithful, policy.profile = entry.name, bool(meta.get("faithful")), meta.get("profile")
     return policy
+
+
+def _resuming(path: Path | None) -> AbstractContextManager[None]:
+    """A killed training of this file goes on where it was."""
+    if path is None:
+        return nullcontext()
+    from synafa.neural.resume import resuming
+
+    return resuming(path.with_suffix(".unfinished"))
 
 
 def _stored(path: Path | None) -> State | None:
@@ -147,6 +157,7 @@ def _path(
     key = {
         "method": entry.where,
         "version": entry.cls().version,
+        "revision": entry.revision,
         "settings": asdict(settings),
         "profile": profile,
         "seed": seed,

@@ -31,7 +31,7 @@ class Entry:
 
 _PRACTICE, _RESEARCH = "For practitioners", "For researchers"
 COMMANDS = {
-    "fit": Entry("core:fit", "Learn from labelled rows which measurement to take next.", _PRACTICE),
+    "fit": Entry("fit:fit", "Learn from labelled rows which measurement to take next.", _PRACTICE),
     "next": Entry("recommend:next_measurement", "Recommend the next measurement for one case, and say why.", _PRACTICE),
     "acquire": Entry("core:acquire", "Run a model over a table of complete rows.", _PRACTICE),
     "graph": Entry("core:graph", "Draw a model as a decision graph.", _PRACTICE),
@@ -42,10 +42,12 @@ COMMANDS = {
     "evaluate": Entry("evaluate:evaluate", "Measure policies on a dataset under a hard budget.", _RESEARCH),
     "scan": Entry("scan:scan", "Test every pair of a table for synergy and redundancy.", _RESEARCH),
     "baselines": Entry("baselines:baselines", "The published policies to compare with.", _RESEARCH),
+    "leaderboard": Entry("leaderboard:leaderboard", "Rank policies, and your own beside them.", _RESEARCH),
     "study": Entry("study:study_app", "Run the study's experiments and write its report.", _RESEARCH),
 }
+_LONGEST = 600  # characters of a sentence
 # Options that take several words, `--observed a=1 b=2`, although one option takes one word elsewhere.
-_GREEDY = ("--observed", "--costs")
+_GREEDY = ("--observed", "--costs", "--errors")
 
 
 class LazyGroup(typer.core.TyperGroup):
@@ -168,6 +170,8 @@ def spread_words(arguments: Sequence[str]) -> list[str]:
 
 def _complain(text: str, code: int) -> int:
     line = " ".join(text.split())
+    if len(line) > _LONGEST:  # a word of the user's own that fills the screen
+        line = f"{line[: _LONGEST // 2]} ... {line[-_LONGEST // 2 :]}"
     if line:
         typer.echo(f"synafa: {line}{'' if line.endswith(('.', '?', '!')) else '.'}", err=True)
     return code

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
+
+from synafa.cli.common import print_json
 
 _LINE = "{:<17} {:<7} {:<11} {}"
 
@@ -20,7 +21,7 @@ def baselines(
     from synafa.baselines import REGISTRY
 
     if as_json:
-        typer.echo(json.dumps([entry.as_row() for entry in REGISTRY.values()], indent=2, ensure_ascii=False))
+        print_json([entry.as_row() for entry in REGISTRY.values()])
         return
     typer.echo(_LINE.format("name", "greedy", "per budget", "title, kind, paper"))
     for entry in REGISTRY.values():

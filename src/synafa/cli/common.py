@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Data = Annotated[
-    Path, typer.Argument(help="Labelled rows, a CSV or Parquet file with column names.", show_default=False)
+    Path,
+    typer.Argument(
+        help="Labelled rows, a CSV or Parquet file, a folder or a pattern 'data/*.parquet'.", show_default=False
+    ),
 ]
 Model = Annotated[Path, typer.Argument(help="A model file written by `synafa fit`.", show_default=False)]
 Target = Annotated[str, typer.Option("--target", "-t", help="The column that holds the class.", show_default=False)]
@@ -74,23 +77,29 @@ def check_names(names: Iterable[str], known: Sequence[str]) -> None:
             raise SynafaError(f"Unknown feature {name!r}{close_names(name, known)}.")
 
 
-def parse_values(words: Iterable[str] | None, known: Sequence[str]) -> dict[str, str]:
-    """`name=value` words as a mapping from known features; a name that itself holds `=` is recognised."""
-    values: dict[str, str] = {}
+def parse_values(words: Iterable[str] | None, known: Sequence[str]) -> dict[str, str | None]:
+    """`name=value` words as a mapping from known features; a name that itself holds `=` is recognised.
+
+    `name=` is a measurement that was made and gave no result: None.
+    """
+    values: dict[str, str | None] = {}
     for word in words or ():
         name, sign, value = word.partition("=")
         fitting = max((name for name in known if word.startswith(f"{name}=")), key=len, default=None)
         if fitting is not None:
             name, value = fitting, word[len(fitting) + 1 :]
-        if not sign or not name.strip() or not value.strip():
-            raise SynafaError(f"Cannot read the observation {word!r}; write name=value.")
+        if not sign or not name.strip():
+            raise SynafaError(
+                f"Cannot read the observation {word!r}; write name=value, or name= for a measurement without a result."
+            )
         if name.strip() in values:
             raise SynafaError(f"The feature {name.strip()!r} is observed twice.")
-        values[name.strip()] = value.strip()
+        values[name.strip()] = value.strip() or None
     check_names(values, known)
     return values
 
 
+MOST = 2**32 - 1  # of counts and seeds: what every library below takes
 NearlyNumeric = Annotated[
     str,
     typer.Option(

@@ -1,4 +1,4 @@
-"""`synafa fit`, `acquire`, `graph`, `pairs` and `demo`: tables in, a model, a run, a picture or a report out."""
+"""`synafa acquire`, `graph`, `pairs` and `demo`: a model or a table in, a run, a picture or a report out."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from synafa.cli.common import (
+    MOST,
     AsJson,
     Bins,
     Data,
@@ -18,95 +19,18 @@ from synafa.cli.common import (
     Target,
     check_output,
     console,
-    number,
     print_json,
     read_labelled,
     say,
     split_names,
     tell,
 )
+from synafa.cli.streaming import Checkpoint, Memory, Scheduler, acquire_stream, counted, streamed_source
 from synafa.errors import SynafaError
 from synafa.graph.shape import MAX_DEPTH, MIN_SHARE
 
 if TYPE_CHECKING:
     import polars as pl
-
-
-def fit(
-    data: Data,
-    target: Target,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The model file to write.", show_default=False)],
-    costs: Annotated[
-        list[str] | None,
-        typer.Option("--costs", help="name=cost words, or a CSV or JSON file; 1 where nothing is said."),
-    ] = None,
-    budget: Annotated[float, typer.Option("--budget", "-b", help="What the measurements of one case may cost.")] = 10.0,
-    bins: Bins = 2,
-    known: Annotated[
-        list[str] | None, typer.Option("--known", help="Features known from the start, which cost nothing: age,sex.")
-    ] = None,
-    unavailable: Annotated[
-        list[str] | None, typer.Option("--unavailable", help="Features that nobody can measure here: a,b.")
-    ] = None,
-    drop: Drop = None,
-    cost_weight: Annotated[float, typer.Option("--cost-weight", help="Bits that one unit of cost must earn.")] = 0.01,
-    affordability: Annotated[
-        str, typer.Option("--affordability", help="strict, pairs, or deployed (the paper's rule to the letter).")
-    ] = "strict",
-    pair_branch: Annotated[bool, typer.Option("--pair-branch/--no-pair-branch", help="Look for pairs.")] = True,
-    nearly_numeric: NearlyNumeric = "missing",
-    as_json: AsJson = False,
-) -> None:
-    """Learn from labelled rows which measurement to take next, and save the model.
-
-    Example: `synafa fit patients.csv --target died --costs PaO2=5 lactate=3 --known age,sex --budget 8 -o model.synafa`
-    """
-    from synafa.files import is_standard_output
-    from synafa.policy.synafa import SynAFA
-    from synafa.table.reading import parse_costs
-
-    check_output(output, ())
-    features, labels = read_labelled(data, target, drop, nearly_numeric)
-    names = features.columns
-    policy = SynAFA(
-        budget=budget,
-        costs=parse_costs(costs, names),
-        cost_weight=cost_weight,
-        pair_branch=pair_branch,
-        affordability=affordability,
-        n_bins=bins,
-    )
-    policy.fit(
-        features,
-        labels,
-        known=split_names(known, names),
-        unavailable=split_names(unavailable, names),
-        target=target,
-    )
-    policy.save(output)
-    rule = policy.rule_
-    strongest = sorted(zip(rule.feature_names, rule.single), key=lambda item: -item[1])[:5]
-    summary = {
-        "model": str(output),
-        "rows": features.height,
-        "features": len(names),
-        "classes": [str(label) for label in policy.classes_],
-        "budget": budget,
-        "strongest": [{"feature": name, "bits": float(bits)} for name, bits in strongest],
-    }
-    if as_json:
-        print_json(summary)
-        return
-    out = console(error=is_standard_output(output))
-    out.print(
-        f"Fitted on {features.height:,} rows, {len(names)} features, {len(policy.classes_)} classes; "
-        f"budget {number(budget)}."
-    )
-    out.print(
-        "Most informative alone: " + ", ".join(f"{name} ({bits:.4f} bits)" for name, bits in strongest) + ".",
-        markup=False,
-    )
-    out.print(f"Saved {output}. Ask it: synafa next {output}", markup=False, soft_wrap=True)
 
 
 def acquire(
@@ -124,6 +48,7 @@ def acquire(
     on_stop: Annotated[
         str, typer.Option("--on-stop", help="'stop' ends a row where nothing pays; 'fallback' goes on as in the paper.")
     ] = "stop",
+    memory: Memory = None,
     as_json: AsJson = False,
 ) -> None:
     """Run a model over complete rows: what it would have measured, in which order and why.
@@ -134,47 +59,76 @@ def acquire(
     from synafa.table.reading import read_table
 
     suffix = check_output(output, (".csv", ".parquet", ".json"))
-    policy = load_model(model)
-    names = policy.rule_.feature_names
-    run = policy.acquire(
-        pick_columns(read_table(rows, tell=tell), names, rows),
-        unavailable=split_names(unavailable, names),
-        budget=budget,
-        on_stop=on_stop,
-    )
-    steps = run_table(run, names, policy.rule_.costs)
-    _write_run(steps, run, names, output, suffix)
-    counts = (run.order >= 0).sum(axis=1)
+    loaded = load_model(model)
+    policy = getattr(loaded, "policy_", loaded)
+    names = policy.encoder_.feature_names_
+    options: dict[str, Any] = {"unavailable": split_names(unavailable, names), "budget": budget}
+    if not hasattr(policy, "tree_"):
+        options["on_stop"] = on_stop
+    elif on_stop != "stop":
+        raise SynafaError(f"--on-stop {on_stop} is for a synafa policy; a plan tree ends where nothing pays.")
+
+    def answer(table: pl.DataFrame, where: str) -> tuple[Any, pl.DataFrame]:
+        run = policy.acquire(pick_columns(table, names, where), **options)
+        return run, run_table(run, names, step_costs(policy, run))
+
+    source = streamed_source(rows, memory)
+    if source is None:
+        run, steps = answer(read_table(rows, tell=tell), repr(str(rows)))
+        _write_run(steps, run, names, output, suffix)
+        steps_taken = int((run.order >= 0).sum())
+        sums: dict[str, Any] = {"rows": len(run.cost), "measurements": steps_taken, "cost": float(run.cost.sum())}
+        sums["sets"] = {row.tobytes() for row in run.mask}
+    else:
+        sums = acquire_stream(source, names, answer, output, suffix)
+    n = max(1, sums["rows"])
     summary = {
         "run": str(output),
-        "rows": len(counts),
-        "mean_measurements": float(counts.mean()),
-        "mean_cost": float(run.cost.mean()),
-        "distinct_sets": len({row.tobytes() for row in run.mask}),
+        "rows": sums["rows"],
+        "mean_measurements": sums["measurements"] / n,
+        "mean_cost": sums["cost"] / n,
+        "distinct_sets": len(sums["sets"]),
     }
     if as_json:
         print_json(summary)
         return
     say(
-        f"{len(counts):,} rows: {counts.mean():.2f} measurements and a cost of {run.cost.mean():.2f} each on average, "
-        f"{summary['distinct_sets']:,} different sets. Written to {output}.",
+        f"{sums['rows']:,} rows: {summary['mean_measurements']:.2f} measurements and a cost of "
+        f"{summary['mean_cost']:.2f} each on average, {summary['distinct_sets']:,} different sets. "
+        f"Written to {output}.",
         output,
     )
 
 
-def pick_columns(table: pl.DataFrame, names: Sequence[str], path: Path) -> Any:
+def pick_columns(table: pl.DataFrame, names: Sequence[str], where: str) -> Any:
     """The model's columns of a table, which may hold others (the target, an identifier), in the model's order."""
     missing = [name for name in names if name not in table.columns]
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise SynafaError(f"{str(path)!r} lacks the column {missing[0]!r}{more}, which the model was fitted on.")
+        raise SynafaError(f"{where} lacks the column {missing[0]!r}{more}, which the model was fitted on.")
     chosen = table.select(names)
     # A model of a plain array calls its columns x0, x1, ... and takes arrays.
     return chosen.to_numpy() if list(names) == [f"x{j}" for j in range(len(names))] else chosen
 
 
+def step_costs(policy: Any, run: Any) -> Any:
+    """What each step cost, float64 (n, steps); in a group the later members cost less."""
+    import numpy as np
+
+    if not hasattr(policy, "prices_"):
+        return np.where(run.order >= 0, policy.rule_.costs[run.order], 0.0)
+    prices, paid = policy.prices_, np.zeros(run.order.shape)
+    for step in range(run.order.shape[1]):
+        there = np.flatnonzero(run.order[:, step] >= 0)
+        feature = run.order[there, step]
+        group, before = prices.group[feature], run.order[there, :step]
+        again = ((prices.group[before] == group[:, None]) & (before >= 0)).any(axis=1) & (group >= 0)
+        paid[there, step] = np.where(again, prices.price_in_group[feature], prices.price[feature])
+    return paid
+
+
 def run_table(run: Any, names: Sequence[str], costs: Any) -> pl.DataFrame:
-    """One line per measurement: row (from 1), step (from 1), feature, branch, cost."""
+    """One line per measurement: row (from 1), step (from 1), feature, branch, cost; `costs` as of `step_costs`."""
     import numpy as np
     import polars as pl
 
@@ -186,7 +140,7 @@ def run_table(run: Any, names: Sequence[str], costs: Any) -> pl.DataFrame:
             "step": step + 1,
             "feature": np.asarray(names, dtype=object)[feature].astype(str).tolist(),
             "branch": np.asarray(run.branch_names, dtype=object)[run.branch[row, step]].astype(str).tolist(),
-            "cost": np.asarray(costs, dtype=float)[feature],
+            "cost": np.asarray(costs, dtype=float)[row, step],
         },
         schema_overrides={"feature": pl.String, "branch": pl.String},
     )
@@ -246,22 +200,36 @@ def graph(
 def pairs(
     data: Data,
     target: Target,
-    top: Annotated[int, typer.Option("--top", min=1, help="How many pairs of each kind.")] = 10,
+    top: Annotated[int, typer.Option("--top", min=1, max=MOST, help="How many pairs of each kind.")] = 10,
     bins: Bins = 2,
     drop: Drop = None,
     nearly_numeric: NearlyNumeric = "missing",
+    memory: Memory = None,
+    checkpoint: Checkpoint = None,
+    scheduler: Scheduler = None,
     as_json: AsJson = False,
 ) -> None:
     """List the strongest synergistic and redundant pairs with their atoms, in bits.
 
     Example: `synafa pairs patients.csv --target died --top 5`
     """
-    from synafa.analysis.pairs import strongest_pairs
+    from synafa.analysis.pairs import rank_pairs, strongest_pairs
+    from synafa.information.tables import InformationTables
 
-    features, labels = read_labelled(data, target, drop, nearly_numeric)
-    if features.width < 2:
+    source = streamed_source(data, memory, (target,), nearly_numeric, force=bool(scheduler or checkpoint))
+    if source is None:
+        features, labels = read_labelled(data, target, drop, nearly_numeric)
+        names = features.columns
+    else:
+        streamed = counted(source, target, bins, drop, checkpoint, scheduler)
+        names = list(streamed.encoder.feature_names_)
+    if len(names) < 2:
         raise SynafaError(f"{str(data)!r} has one feature beside the target; a pair needs two.")
-    found = strongest_pairs(features, labels, top=top, n_bins=bins)
+    if source is None:
+        found = strongest_pairs(features, labels, top=top, n_bins=bins)
+    else:
+        tables = InformationTables.from_counts(streamed.counts)
+        found = rank_pairs(names, tables.pair, tables.pid(), top)
     if as_json:
         print_json({kind: [pair.as_dict() for pair in group] for kind, group in found.items()})
         return

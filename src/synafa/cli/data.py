@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
+
+from synafa.cli.common import print_json
 
 data_app = typer.Typer(
     no_args_is_help=True,
@@ -27,7 +28,7 @@ def list_datasets(as_json: AsJson = False) -> None:
 
     rows = describe()
     if as_json:
-        typer.echo(json.dumps([asdict(row) for row in rows], indent=2, ensure_ascii=False))
+        print_json([asdict(row) for row in rows])
         return
     from rich.console import Console
     from rich.table import Table
@@ -56,7 +57,7 @@ def fetch_dataset(
 
     paths = fetch(name, progress=not as_json)
     if as_json:
-        typer.echo(json.dumps({"name": name, "files": [str(path) for path in paths]}, indent=2, ensure_ascii=False))
+        print_json({"name": name, "files": [str(path) for path in paths]})
     elif paths:
         for path in paths:
             typer.echo(str(path))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from synafa.cli.common import AsJson, check_output, console, print_json, split_names
+from synafa.cli.common import MOST, AsJson, check_output, console, print_json, split_names
 from synafa.errors import SynafaError
 
 if TYPE_CHECKING:
@@ -38,12 +38,12 @@ def evaluate(
         str, typer.Option("--policies", "-p", help="Names with commas; the first is compared with each of the others.")
     ] = "synafa,synafa-no-pairs,random,static-single",
     budgets: Annotated[str | None, typer.Option(help="Hard budgets with commas; the study's own if left out.")] = None,
-    instance: Annotated[int, typer.Option(help="Seed of the split, and of a generated dataset.")] = 0,
+    instance: Annotated[int, typer.Option(min=0, max=MOST, help="Seed of the split, and of a generated dataset.")] = 0,
     parameter: Annotated[
         list[str] | None, typer.Option("--parameter", help="Of a generated dataset, e.g. alpha=0.5.")
     ] = None,
     profile: Annotated[Profile, typer.Option(help="How long networks are trained.")] = Profile.standard,
-    seed: Annotated[int, typer.Option(help="Seed of the networks and of random acquisition.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=MOST, help="Seed of the networks and of random acquisition.")] = 0,
     early_stop: Annotated[
         bool, typer.Option("--early-stop", help="Let a policy's stop stand (the uncorrected harness).")
     ] = False,

@@ -1,9 +1,10 @@
-"""`synafa next`: one recommendation, or a conversation that ends when the budget is spent; nothing is compiled."""
+"""`synafa next`: what a case is now and what to measure next, or a conversation to its end; nothing is compiled."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,10 +13,12 @@ from synafa.cli.common import AsJson, Model, number, parse_values, print_json, s
 from synafa.errors import SynafaError
 
 if TYPE_CHECKING:
-    from synafa.policy.rule import DecisionRule, Recommendation
+    from synafa.model.answer import Answer
+    from synafa.model.answering import Bedside
 
 COMMANDS = {
     "no": ("no", "n", "cannot", "cannot measure", "unavailable", "na"),
+    "failed": ("failed", "no result"),
     "other": ("other",),
     "back": ("back", "undo"),
     "stop": ("stop", "quit", "q", "exit"),
@@ -23,7 +26,8 @@ COMMANDS = {
 }
 _MEANINGS = {
     "no": "when it cannot be measured",
-    "other": "for what comes otherwise",
+    "failed": "when it was measured, paid and gave no result",
+    "other": "for the runners-up and what comes otherwise",
     "back": "to take back the last answer",
     "stop": "to end",
     "help": "for this help",
@@ -32,10 +36,24 @@ _HELP = f"Type the result; {', '.join(f'{command!r} {meaning}' for command, mean
 _SHOWN = 6  # categories that fit into a question
 
 
+@dataclass(frozen=True)
+class Case:
+    """What is known of a case: results (None: no result), what cannot be had, and the budget left if it was told."""
+
+    values: Mapping[str, str | None]
+    absent: Sequence[str]
+    remaining: float | None
+
+    def ask(self, model: Bedside, without: Sequence[str] = ()) -> Answer:
+        """What the model says of it."""
+        return model.next_feature(dict(self.values), remaining=self.remaining, unavailable=[*self.absent, *without])
+
+
 def next_measurement(
     model: Model,
     observed: Annotated[
-        list[str] | None, typer.Option("--observed", help="What is known: name=value, several words or repeated.")
+        list[str] | None,
+        typer.Option("--observed", help="What is known: name=value, several words or repeated; name= for no result."),
     ] = None,
     remaining: Annotated[
         float | None, typer.Option("--remaining", help="Budget that is left; without it: budget less observed costs.")
@@ -43,77 +61,89 @@ def next_measurement(
     unavailable: Annotated[
         list[str] | None, typer.Option("--unavailable", help="What cannot be measured for this case: a,b.")
     ] = None,
+    other: Annotated[bool, typer.Option("--other", help="Also show the runners-up and why not they.")] = False,
     interactive: Annotated[
         bool, typer.Option("--interactive", "-i", help="Ask, take the answer, ask again until the budget is spent.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Recommend the next measurement for one case, and say why.
+    """Say what a case is now and how sure that is, and recommend its next measurement.
 
-    Example: `synafa next model.synafa --observed GCS=7 BUN=20 --unavailable PaO2`
+    Example: `synafa next model.synafa --observed GCS=7 BUN=20 lactate= --unavailable PaO2`
     """
-    from synafa.model.storage import load_rule
+    from synafa.model.storage import load_bedside
 
-    rule = load_rule(model)
-    names = list(rule.feature_names)
-    values = parse_values(observed, names)
-    absent = split_names(unavailable, names)
+    loaded = load_bedside(model)
+    names = list(loaded.policy_.encoder_.feature_names_)
+    case = Case(parse_values(observed, names), split_names(unavailable, names), remaining)
     if interactive:
         if as_json:
             raise SynafaError("--interactive talks to a person; leave out --json.")
-        _converse(rule, values, absent, remaining)
+        _converse(loaded, case)
         return
-    found = rule.next_feature(values, remaining=remaining, unavailable=absent)
+    found = case.ask(loaded)
     if as_json:
         print_json(found.to_dict())
-    else:
-        typer.echo(describe(found))
+        return
+    typer.echo(describe(found))
+    if other:
+        typer.echo(_others(loaded, case, found))
 
 
-def describe(found: Recommendation) -> str:
-    """A recommendation in one or two lines."""
-    left = "" if found.feature is None else f" Budget left before it: {number(found.remaining)}."
-    return found.text + left
+def describe(found: Answer) -> str:
+    """An answer in a few lines."""
+    proposal = found.recommendation
+    if proposal.feature is None:
+        return found.text
+    return f"{found.text}\nBudget left before it: {number(proposal.remaining)}."
 
 
-def _converse(rule: DecisionRule, values: dict[str, str], absent: list[str], remaining: float | None) -> None:
-    history: list[tuple[dict[str, str], list[str], float | None]] = []
+def _others(model: Bedside, case: Case, found: Answer) -> str:
+    """The runners-up and why not they, and what comes when the proposal cannot be had."""
+    if found.recommendation.feature is None:
+        return "Nothing else is proposed."
+    lines = [one.text for one in found.others]
+    otherwise = case.ask(model, [found.recommendation.feature]).recommendation
+    return "\n".join([*lines, f"Without {found.recommendation.feature}: {otherwise.text}"])
+
+
+def _converse(model: Bedside, case: Case) -> None:
+    history: list[Case] = []
     typer.echo(_HELP)
     while True:
-        found = rule.next_feature(values, remaining=remaining, unavailable=absent)
+        found = case.ask(model)
         typer.echo()
         typer.echo(describe(found))
-        if found.feature is None:
+        feature = found.recommendation.feature
+        if feature is None:
             break
-        command, answer = _ask(rule, found, values, absent)
+        command, answer = _ask(model, case, found)
         if command == "stop":
             break
         if command == "back":
             if history:
-                values, absent, remaining = history.pop()
+                case = history.pop()
             else:
                 typer.echo("There is no answer to take back.")
             continue
-        history.append((dict(values), list(absent), remaining))
+        history.append(case)
         if command == "no":
-            absent = [*absent, found.feature]
+            case = replace(case, absent=[*case.absent, feature])
             continue
-        values = {**values, found.feature: answer}
-        if remaining is not None:
-            remaining = max(remaining - found.cost, 0.0)
+        left = case.remaining if case.remaining is None else max(case.remaining - found.recommendation.cost, 0.0)
+        case = replace(case, values={**case.values, feature: answer if command == "value" else None}, remaining=left)
     typer.echo()
-    typer.echo(_summary(values, absent, remaining))
+    typer.echo(_summary(case))
 
 
-def _ask(
-    rule: DecisionRule, found: Recommendation, values: Mapping[str, str], absent: Sequence[str]
-) -> tuple[str, str]:
-    """`("value", a usable value)`, or one of the commands "no", "back" and "stop" with nothing."""
-    feature = str(found.feature)
-    categories = rule.encoder.categories_.get(feature, ())
+def _ask(model: Bedside, case: Case, found: Answer) -> tuple[str, str]:
+    """`("value", a usable value)`, or one of the commands "no", "failed", "back" and "stop" with nothing."""
+    feature = str(found.recommendation.feature)
+    categories = model.policy_.encoder_.categories_.get(feature, ())
     for sentence in _ambiguities(feature, categories):
         typer.echo(sentence)
     few = f" ({', '.join(categories)})" if 0 < len(categories) <= _SHOWN else ""
+    questioned = ""
     while True:
         try:
             answer = input(f"{feature}{few} = ").strip()
@@ -122,18 +152,28 @@ def _ask(
             return "stop", ""
         command, answer = understand(answer, categories)
         if command == "other":
-            without = [*absent, feature]
-            typer.echo(describe(rule.next_feature(values, remaining=found.remaining, unavailable=without)))
+            typer.echo(_others(model, case, found))
         elif command == "help":
             typer.echo(_HELP)
         elif command != "value":
             return command, ""
         else:
             try:  # the same check that the next recommendation makes
-                rule.next_feature({**values, feature: answer})
-                return command, answer
+                doubts = _doubts(model, feature, answer)
             except SynafaError as error:
                 typer.echo(str(error))
+                continue
+            if not doubts or answer == questioned:
+                return command, answer
+            questioned = answer
+            typer.echo(f"{doubts[0]} Type it again if it is.")
+
+
+def _doubts(model: Bedside, feature: str, answer: str) -> tuple[str, ...]:
+    """Why a value may be a slip; a value that cannot be used at all is an error."""
+    from synafa.model.asking import questioned
+
+    return questioned(model, {feature: answer})
 
 
 def understand(answer: str, categories: Sequence[str]) -> tuple[str, str]:
@@ -162,14 +202,17 @@ def _ambiguities(feature: str, categories: Sequence[str]) -> list[str]:
     ]
 
 
-def _summary(values: Mapping[str, str], absent: Sequence[str], remaining: float | None) -> str:
-    measured = ", ".join(f"{name}={value}" for name, value in values.items()) or "nothing"
-    lines = [f"Measured: {measured}."]
-    if absent:
-        lines.append(f"Could not be measured: {', '.join(absent)}.")
-    if values or absent:
-        words = ["--observed", *(f"{name}={value}" for name, value in values.items())] if values else []
-        words += [word for name in absent for word in ("--unavailable", name)]
-        words += ["--remaining", f"{remaining:.12g}"] if remaining is not None else []
+def _summary(case: Case) -> str:
+    measured = [f"{name}={value}" for name, value in case.values.items() if value is not None]
+    failed = [name for name, value in case.values.items() if value is None]
+    lines = [f"Measured: {', '.join(measured) or 'nothing'}."]
+    if failed:
+        lines.append(f"Without a result: {', '.join(failed)}.")
+    if case.absent:
+        lines.append(f"Could not be measured: {', '.join(case.absent)}.")
+    if case.values or case.absent:
+        words = ["--observed", *measured, *(f"{name}=" for name in failed)] if case.values else []
+        words += [word for name in case.absent for word in ("--unavailable", name)]
+        words += ["--remaining", f"{case.remaining:.12g}"] if case.remaining is not None else []
         lines.append(f"To come back here: {shlex.join(words)}")
     return "\n".join(lines)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from synafa.cli.common import tell
+from synafa.cli.common import MOST, print_json, tell
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,9 +34,9 @@ def scan(
     max_missing: Annotated[
         float, typer.Option(help="Leave out features with at least this share of empty cells.")
     ] = 0.35,
-    min_rows: Annotated[int, typer.Option(help="Complete cases that a pair needs.")] = 200,
-    top: Annotated[int, typer.Option(help="Pairs to print of each kind.")] = 10,
-    seed: Annotated[int, typer.Option(help="Seed of the permutations and of the halves.")] = 0,
+    min_rows: Annotated[int, typer.Option(min=1, max=MOST, help="Complete cases that a pair needs.")] = 200,
+    top: Annotated[int, typer.Option(min=1, max=MOST, help="Pairs to print of each kind.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, max=MOST, help="Seed of the permutations and of the halves.")] = 0,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write all pairs to this Parquet file.")] = None,
     heatmap: Annotated[Path | None, typer.Option(help="Draw a heat map into this .png, .svg or .pdf file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -65,8 +66,9 @@ def scan(
         "min_rows": min_rows,
         "seed": seed,
     }
-    result = run_scan(values, y, names, **settings)
-    confirmed = discovery_validation(values, y, names, **settings) if halves else None
+    with _progress(quiet=as_json) as progress:
+        result = run_scan(values, y, names, progress=progress, **settings)
+        confirmed = discovery_validation(values, y, names, progress=progress, **settings) if halves else None
     if output is not None:
         with atomic_path(output) as temporary:
             result.table.write_parquet(temporary)
@@ -75,12 +77,27 @@ def scan(
 
         draw_heatmap(result, heatmap, f"{data.name}: information about {target}")
     if as_json:
-        typer.echo(json.dumps(_as_json(result, confirmed), indent=2, ensure_ascii=False))
+        print_json(_as_json(result, confirmed))
     else:
         _print(result, confirmed, method.value, top)
         for path in (output, heatmap):
             if path is not None:
                 typer.echo(f"wrote {path}")
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """Pairs done and time left on standard error, gone when the work is done."""
+    if quiet:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("pairs"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("pairs", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _as_json(result: ScanResult, confirmed: HalvesResult | None) -> dict[str, Any]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from synafa.cli.common import MOST, print_json
 
 study_app = typer.Typer(
     no_args_is_help=True,
@@ -22,7 +23,7 @@ Names = Annotated[
 ProfileOption = Annotated[str, typer.Option("--profile", help="paper, standard or quick.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Cut-down sizes; the same as --profile quick.")]
 ResultsOption = Annotated[Path | None, typer.Option("--results", help="Folder of results (default: in the cache).")]
-Seed = Annotated[int, typer.Option("--seed", help="Base seed.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, max=MOST, help="Base seed.")]
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
 
 
@@ -90,9 +91,7 @@ def status(
     settings = _settings(profile, quick, results, seed)
     lines = study_status(load_experiments(experiments or ["all"]), settings)
     if as_json:
-        typer.echo(
-            json.dumps({"profile": settings.profile, "experiments": [line.as_dict() for line in lines]}, indent=2)
-        )
+        print_json({"profile": settings.profile, "experiments": [line.as_dict() for line in lines]})
         return
     from rich.console import Console
     from rich.markup import escape
@@ -111,6 +110,8 @@ def status(
     for line in lines:
         for error in line.errors:
             console.print(f"[red]failed[/red] {escape(error)}", highlight=False)
+        for sentence in line.damaged:
+            console.print(f"[red]damaged[/red] {escape(sentence)}", highlight=False)
     typer.echo(f"Results: {settings.results}")
 
 
@@ -128,12 +129,14 @@ def report(
     Example: `synafa study report --profile standard --output docs/study`
     """
     from synafa.study.experiments.contract import load_experiments
-    from synafa.study.reporting.report import write_report
+    from synafa.study.reporting.write import write_report
 
     settings = _settings(profile, quick, results, seed)
     written = write_report(load_experiments(experiments or ["all"]), settings, output)
     typer.echo(f"{written.summary} The report is {output / 'report.html'}; README.md beside it says the same.")
     for section in written.sections:
+        for sentence in section.results.damaged:
+            typer.echo(f"damaged {sentence}", err=True)
         if section.problem:
             typer.echo(f"{section.name} could not be reported: {section.problem}", err=True)
     if any(section.problem for section in written.sections):
@@ -151,7 +154,7 @@ def _show_plan(open_units: list[Any], total: int, as_json: bool) -> None:
 
     if as_json:
         plan = [{**unit.to_dict(), "key": unit.key, "needs": [need.key for need in unit.needs]} for unit in open_units]
-        typer.echo(json.dumps(plan, indent=2))
+        print_json(plan)
         return
     for unit in open_units:
         typer.echo(f"{unit.key}  {duration(unit.cost):>8}  {unit.label}")
@@ -170,16 +173,19 @@ def _show_summary(summary: Any, settings: Any, as_json: bool) -> None:
             "ran": len(summary.ran),
             "failed": summary.failed,
             "blocked": summary.blocked,
+            "damaged": summary.damaged,
             "interrupted": summary.interrupted,
             "seconds": round(summary.seconds, 1),
         }
-        typer.echo(json.dumps(facts, indent=2))
+        print_json(facts)
         return
     words = "Interrupted" if summary.interrupted else "Finished"
     typer.echo(
         f"{words} after {duration(summary.seconds)}: {len(summary.ran)} units ran, {summary.already} were there, "
         f"{len(summary.failed)} failed, {len(summary.blocked)} blocked, of {summary.total}; profile {settings.profile}."
     )
+    for sentence in summary.damaged:
+        typer.echo(f"damaged  {sentence.replace('counts as not computed', 'was computed again')}")
     for label, error in summary.failed.items():
         typer.echo(f"failed   {label}: {error.splitlines()[-1] if error else ''}")
     for label in summary.blocked:

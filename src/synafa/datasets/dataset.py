@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from synafa.money.prices import reveal_matrix
+
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
@@ -56,6 +58,11 @@ class Dataset:
             members = list(group)
             costs[members[0]], costs[members[1:]] = costs[members].min(), 0.0
         return float(costs.sum())
+
+    @property
+    def reveals(self) -> np.ndarray:
+        """bool (D, D): row j marks what asking for feature j shows, its group or itself."""
+        return reveal_matrix(self.n_features, self.groups)
 
     @property
     def key(self) -> str:

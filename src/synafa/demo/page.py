@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from synafa.demo.compare import Comparison, gain
 from synafa.demo.policies import POLICIES
 from synafa.graph.draw import to_svg
 from synafa.report.page import Curve, Section, bar_plot, curve_plot, page, paragraphs, table_html, zoom_pane
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from synafa.demo.run import Comparison
 
 
 def example(comparison: Comparison) -> list[str]:
@@ -35,8 +34,6 @@ def example(comparison: Comparison) -> list[str]:
 
 def gains(comparison: Comparison) -> list[str]:
     """SynAFA against the other policies at the largest budget, in words."""
-    from synafa.demo.run import gain
-
     last = len(comparison.task.budgets) - 1
     lines = []
     for other in POLICIES[1:]:

@@ -1,52 +1,55 @@
-"""The policies that the demonstration compares, as masks of what each has measured at every budget, and their judge."""
+"""The policies that the demonstration compares, and the predictor that judges what they have measured."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 
+from synafa.datasets.dataset import Dataset
+from synafa.evaluation import Policy
 from synafa.money.prices import TOLERANCE
 from synafa.policy.synafa import SynAFA
-
-if TYPE_CHECKING:
-    from synafa.demo.run import Task
 
 POLICIES = ("SynAFA", "no pair branch", "static ranking", "random")
 
 
-def masks_by_budget(name: str, task: Task, train: np.ndarray, test: np.ndarray, seed: int) -> list[np.ndarray]:
-    """What a policy knows of every test row at each of the task's budgets, bool (n, D) each.
+def fitted_policy(name: str, data: Dataset, seed: int) -> Policy:
+    """One of `POLICIES`, fitted on the training rows.
 
     static ranking : the same features for every row, by single information less their cost
     random : a new order for every row; both skip what no longer fits
     """
-    policy = SynAFA(budget=task.budgets[-1], costs=task.costs, pair_branch=name == "SynAFA")
-    policy.fit(task.X[train], task.y[train])
+    policy = SynAFA(budget=data.budgets[-1], costs=data.costs, pair_branch=name == "SynAFA")
+    policy.fit(data.X[data.train], data.y[data.train])
     if name in ("SynAFA", "no pair branch"):
-        return [policy.acquire(task.X[test], budget=budget, on_stop="fallback").mask for budget in task.budgets]
-    rng = np.random.default_rng(seed)
-    n, d = len(test), len(task.feature_names)
+        return policy
+    order = np.tile(np.arange(data.n_features), (len(data.X), 1))
     if name == "random":
-        order = rng.permuted(np.tile(np.arange(d), (n, 1)), axis=1)
+        order[data.test] = np.random.default_rng(seed).permuted(order[data.test], axis=1)
     else:
-        worth = policy.tables_.single - policy.cost_weight * task.costs
-        order = np.tile(np.argsort(-worth, kind="stable"), (n, 1))
-    return [spend(order, task.costs, budget) for budget in task.budgets]
+        order[:] = np.argsort(-(policy.tables_.single - policy.cost_weight * data.costs), kind="stable")
+    return InOrder(order, data.costs, name)
 
 
-def spend(order: np.ndarray, costs: np.ndarray, budget: float) -> np.ndarray:
-    """The features that fit when each row goes through its order and skips what it cannot pay, bool (n, D)."""
-    n, d = order.shape
-    mask = np.zeros((n, d), bool)
-    left = np.full(n, float(budget))
-    rows = np.arange(n)
-    for step in range(d):
-        feature = order[:, step]
-        fits = costs[feature] <= left + TOLERANCE
-        mask[rows[fits], feature[fits]] = True
-        left -= np.where(fits, costs[feature], 0.0)
-    return mask
+@dataclass(frozen=True, eq=False)
+class InOrder:
+    """Every row goes through its own order, int64 (rows of the dataset, D), and skips what it cannot pay."""
+
+    order: np.ndarray
+    costs: np.ndarray
+    name: str = "in order"
+
+    def propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> np.ndarray:
+        return self.propose_for_rows(np.arange(len(mask)), values, mask, remaining)
+
+    def propose_for_rows(
+        self, rows: np.ndarray, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray
+    ) -> np.ndarray:
+        order = self.order[rows]
+        may = ~np.take_along_axis(mask, order, axis=1) & (self.costs[order] <= remaining[:, None] + TOLERANCE)
+        first = np.take_along_axis(order, may.argmax(axis=1)[:, None], axis=1)[:, 0]
+        return np.where(may.any(axis=1), first, -1)
 
 
 def random_masks(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
@@ -78,5 +81,6 @@ class MaskedPredictor:
         ).fit(hidden, y[rows])
         return self
 
-    def predict(self, X: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        return np.asarray(self.model_.predict(np.where(mask, X, np.nan)))
+    def predict_proba(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """Class probabilities (n, K) from whatever is known."""
+        return np.asarray(self.model_.predict_proba(np.where(mask, values, np.nan)))

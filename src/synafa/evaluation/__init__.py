@@ -1,7 +1,6 @@
 """Any policy, any classifier, one hard-budget harness, the same metrics for all."""
 
-from synafa.evaluation.episodes import ENDINGS, Episodes
-from synafa.evaluation.evaluate import Evaluation, Outcome, compare, evaluate
+from synafa.evaluation.evaluate import Evaluation, compare, evaluate
 from synafa.evaluation.harness import run_policy
 from synafa.evaluation.protocols import Classifier, Policy
 from synafa.evaluation.reference import (
@@ -12,16 +11,16 @@ from synafa.evaluation.reference import (
     static_pair,
     static_single,
 )
+from synafa.policy.run import ENDINGS, Run
 
 __all__ = [
     "ENDINGS",
     "REFERENCES",
     "Classifier",
-    "Episodes",
     "Evaluation",
-    "Outcome",
     "Policy",
     "RandomPolicy",
+    "Run",
     "StaticPolicy",
     "all_features",
     "compare",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,42 +15,15 @@ import polars as pl
 
 from synafa.datasets.dataset import Dataset
 from synafa.errors import SynafaError
-from synafa.evaluation.episodes import STOP, UNAFFORDABLE, Episodes
-from synafa.evaluation.harness import Rows, run_policy, select_rows
+from synafa.evaluation.harness import Rows, run_compiled, run_policy, select_rows
 from synafa.evaluation.metrics import acquired_sets, prediction_metrics, threshold_matched_difference
 from synafa.evaluation.protocols import Classifier, Policy
 from synafa.files import atomic_path
+from synafa.policy.run import COMPLETE, STOP, UNAFFORDABLE, Run
 
 PolicyOrPerBudget = Policy | Mapping[float, Policy]
 Progress = Callable[[float, str], None]
 _AUROC_RESAMPLES = 1000  # a resampled AUROC costs a pass over the rows; the counts behind an accuracy do not
-
-
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """What a policy reached on n rows: probabilities (n, K), cost (n,), how varied its sets were, how rows ended."""
-
-    probabilities: np.ndarray
-    cost: np.ndarray
-    distinct_sets: int
-    majority_set_share: float
-    fallback_share: float = 0.0
-    stop_share: float = 0.0
-    unaffordable_share: float = 0.0
-
-    @classmethod
-    def of(cls, episodes: Episodes) -> Outcome:
-        """The end of each episode."""
-        sets, majority = acquired_sets(episodes.mask())
-        return cls(
-            probabilities=np.array(episodes.final_probabilities),  # a copy, so that the steps before can be forgotten
-            cost=episodes.total_cost,
-            distinct_sets=sets,
-            majority_set_share=majority,
-            fallback_share=_mean(episodes.used_fallback),
-            stop_share=_mean(episodes.ending == STOP),
-            unaffordable_share=_mean(episodes.ending == UNAFFORDABLE),
-        )
 
 
 def evaluate(
@@ -96,17 +69,23 @@ def compare(
 
 
 class Evaluation:
-    """Runs policies on a dataset and keeps what it ran, so that tables and comparisons share the episodes."""
+    """Runs policies on a dataset and keeps what it ran, so that tables and comparisons share the runs.
+
+    The classifier is asked once a row, at its end; it may be None where only the acquisitions are wanted (`runs`).
+    `compiled` runs SynAFA by its own compiled episodes: the same acquisitions sooner, without how each row ended, which
+    `table` needs.
+    """
 
     def __init__(
         self,
         policies: Mapping[str, PolicyOrPerBudget],
         dataset: Dataset,
-        classifier: Classifier,
+        classifier: Classifier | None,
         budgets: Iterable[float] | None = None,
         forced: bool = True,
         profile: str | None = None,
         progress: Progress | None = None,
+        compiled: bool = False,
     ) -> None:
         self.policies, self.dataset, self.classifier, self.forced = dict(policies), dataset, classifier, forced
         self.budgets = tuple(sorted({float(b) for b in (dataset.budgets if budgets is None else budgets)}))
@@ -116,11 +95,11 @@ class Evaluation:
             missing = [b for b in self.budgets if isinstance(given, Mapping) and b not in given]
             if missing:
                 raise SynafaError(f"Policy {name!r} has no model for budget {missing[0]:g}; train one.")
-        self._profile, self._progress = profile, progress
-        self._ran: dict[tuple[str, bytes], dict[float, Outcome]] = {}
+        self._profile, self._progress, self._compiled = profile, progress, compiled
+        self._ran: dict[tuple[str, bytes], dict[float, Run]] = {}
 
-    def outcomes(self, name: str, rows: Rows = "test") -> dict[float, Outcome]:
-        """What one policy reached at each budget."""
+    def runs(self, name: str, rows: Rows = "test") -> dict[float, Run]:
+        """What one policy does at each budget, without probabilities."""
         chosen = select_rows(self.dataset, rows)
         key = (name, chosen.tobytes())
         if key not in self._ran:
@@ -130,22 +109,39 @@ class Evaluation:
             self._ran[key] = self._run(self.policies[name], chosen)
         return self._ran[key]
 
+    def judged(self, name: str, rows: Rows = "test") -> dict[float, Run]:
+        """The same runs with the classifier's probabilities at the end of each row."""
+        chosen = select_rows(self.dataset, rows)
+        done = self.runs(name, rows)
+        if any(run.probabilities is None for run in done.values()):
+            done = {budget: self._judge(run, chosen) for budget, run in done.items()}
+            self._ran[name, chosen.tobytes()] = done
+        return done
+
+    def _judge(self, run: Run, rows: np.ndarray) -> Run:
+        if self.classifier is None:
+            raise SynafaError("Predictions need a classifier; give one to the evaluation.")
+        values = np.where(run.mask, self.dataset.X[rows], 0)
+        probabilities = np.asarray(self.classifier.predict_proba(values, run.mask), dtype=np.float32)
+        return replace(run, probabilities=probabilities[:, None])
+
     def table(self, rows: Rows = "test", output: str | os.PathLike[str] | None = None) -> pl.DataFrame:
         """One line per policy and budget: n, every metric, mean cost, acquired sets, and how rows ended."""
         y = self.dataset.y[select_rows(self.dataset, rows)]
         lines = []
         for name in self.policies:
-            for budget, outcome in self.outcomes(name, rows).items():
+            for budget, run in self.judged(name, rows).items():
+                sets, majority = acquired_sets(run.mask)
                 lines.append(
                     self._start(name, budget)
-                    | {"n": len(y), **prediction_metrics(y, outcome.probabilities)}
+                    | {"n": len(y), **prediction_metrics(y, run.final_probabilities)}
                     | {
-                        "mean_cost": _mean(outcome.cost),
-                        "distinct_sets": outcome.distinct_sets,
-                        "majority_set_share": outcome.majority_set_share,
-                        "fallback_share": outcome.fallback_share,
-                        "stop_share": outcome.stop_share,
-                        "unaffordable_share": outcome.unaffordable_share,
+                        "mean_cost": _mean(run.cost),
+                        "distinct_sets": sets,
+                        "majority_set_share": majority,
+                        "fallback_share": _mean(run.used_fallback),
+                        "stop_share": _mean(run.ended(STOP)),
+                        "unaffordable_share": _mean(run.ended(UNAFFORDABLE)),
                         "forced": self.forced,
                         "profile": self._profile_of(name, budget),
                     }
@@ -175,7 +171,7 @@ class Evaluation:
             if name == policy:
                 continue
             for budget in self.budgets:
-                a, b = (self.outcomes(which, rows)[budget].probabilities for which in (policy, name))
+                a, b = (self.judged(which, rows)[budget].final_probabilities for which in (policy, name))
                 line = self._start(policy, budget) | {"against": name, "n": len(y)}
                 line |= _differences(y, a, b, n_resamples, seed)
                 if a.shape[1] == 2:
@@ -184,7 +180,7 @@ class Evaluation:
         return _written(pl.DataFrame(lines), output)
 
     def _matched(self, policy: str, name: str, budget: float, test: Any, n_resamples: int, seed: int) -> dict[str, Any]:
-        validation = [self.outcomes(which, "validation")[budget].probabilities for which in (policy, name)]
+        validation = [self.judged(which, "validation")[budget].final_probabilities for which in (policy, name)]
         y = self.dataset.y[self.dataset.validation]
         result = threshold_matched_difference((y, validation[0], validation[1]), test, None, n_resamples, seed)
         return {
@@ -197,26 +193,40 @@ class Evaluation:
             "matched_share": result.share,
         }
 
-    def _run(self, given: PolicyOrPerBudget, rows: np.ndarray) -> dict[float, Outcome]:
-        def episodes(policy: Policy, budget: float) -> Episodes:
-            return run_policy(policy, self.dataset, rows, budget, self.classifier, self.forced)
-
+    def _run(self, given: PolicyOrPerBudget, rows: np.ndarray) -> dict[float, Run]:
         if isinstance(given, Mapping):
-            return {budget: Outcome.of(episodes(given[budget], budget)) for budget in self.budgets}
+            return {budget: self._run_one(given[budget], rows, budget) for budget in self.budgets}
         if getattr(given, "ignores_budget", False):
             return dict.fromkeys(self.budgets, self._everything(rows))
-        if not getattr(given, "uses_remaining", True):
-            largest = episodes(given, self.budgets[-1])
-            return {budget: Outcome.of(largest.at(budget)) for budget in self.budgets}
-        return {budget: Outcome.of(episodes(given, budget)) for budget in self.budgets}
+        if self._steps(given) and not getattr(given, "uses_remaining", True):
+            largest = self._run_one(given, rows, self.budgets[-1])
+            return {budget: largest.at(budget) for budget in self.budgets}
+        return {budget: self._run_one(given, rows, budget) for budget in self.budgets}
 
-    def _everything(self, rows: np.ndarray) -> Outcome:
+    def _run_one(self, policy: Policy, rows: np.ndarray, budget: float) -> Run:
+        if self._steps(policy):
+            return run_policy(policy, self.dataset, rows, budget, forced=self.forced)
+        return run_compiled(policy, self.dataset, rows, budget, self.forced)
+
+    def _steps(self, policy: Policy) -> bool:
+        """Whether the harness steps through this policy's episodes."""
+        return not (self._compiled and hasattr(policy, "acquire"))
+
+    def _everything(self, rows: np.ndarray) -> Run:
         """Every feature at once, without stepping through them."""
-        values = np.asarray(self.dataset.X[rows], dtype=np.float32)
-        everything = np.ones(values.shape, dtype=bool)
-        probabilities = np.asarray(self.classifier.predict_proba(values, everything), dtype=np.float32)
-        cost = np.full(len(rows), self.dataset.full_cost)
-        return Outcome(probabilities, cost, *acquired_sets(everything))
+        data = self.dataset
+        n = len(rows)
+        return Run(
+            order=np.zeros((n, 0), dtype=np.int32),
+            branch=np.zeros((n, 0), dtype=np.int8),
+            mask=np.ones((n, data.n_features), dtype=bool),
+            cost=np.full(n, data.full_cost),
+            feature_names=data.feature_names,
+            ending=np.full(n, COMPLETE, dtype=np.int8),
+            rows=rows,
+            y=data.y[rows],
+            dataset=data.key,
+        )
 
     def _start(self, name: str, budget: float) -> dict[str, Any]:
         data = self.dataset

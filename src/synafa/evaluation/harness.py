@@ -8,24 +8,16 @@ and nothing else is tried.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
 from synafa.datasets.dataset import Dataset
 from synafa.errors import SynafaError
-from synafa.evaluation.episodes import (
-    COMPLETE,
-    SPENT,
-    STOP,
-    TOLERANCE,
-    UNAFFORDABLE,
-    Episodes,
-    cheapest_hidden,
-    revealed_by,
-)
 from synafa.evaluation.protocols import Classifier, Policy
+from synafa.money.prices import TOLERANCE
+from synafa.policy.run import COMPLETE, SPENT, STOP, UNAFFORDABLE, Run, cheapest_hidden, known
 
 Rows = np.ndarray | Literal["train", "validation", "test"]
 Proposer = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -39,7 +31,7 @@ def run_policy(
     classifier: Classifier | None = None,
     forced: bool = True,
     batch_rows: int = 8192,
-) -> Episodes:
+) -> Run:
     """Run `policy` on dataset rows under a hard budget.
 
     Parameters
@@ -59,29 +51,48 @@ def run_policy(
     name = policy_name(policy)
     propose, reason_names = _proposer(policy)
     names = reason_names if "fallback" in reason_names else (*reason_names, "fallback")
-    run = _Run(name, propose, names, dataset, float(budget), classifier, forced)
-    pieces = [run.batch(rows[start : start + batch_rows]) for start in range(0, max(len(rows), 1), batch_rows)]
-    steps = max(piece.feature.shape[1] for piece in pieces)
+    stepper = _Stepper(name, propose, names, dataset, float(budget), classifier, forced)
+    pieces = [stepper.batch(rows[start : start + batch_rows]) for start in range(0, max(len(rows), 1), batch_rows)]
+    steps = max(piece.order.shape[1] for piece in pieces)
     probabilities = None
     if classifier is not None:
         probabilities = np.concatenate([_repeat_last(piece.probabilities, steps + 1) for piece in pieces])
-    return Episodes(
-        policy=name,
-        dataset=dataset.key,
-        budget=float(budget),
-        forced=forced,
-        rows=rows,
-        y=dataset.y[rows],
-        feature=np.concatenate([_pad(piece.feature, steps, -1) for piece in pieces]),
-        reason=np.concatenate([_pad(piece.reason, steps, -1) for piece in pieces]),
-        cost=np.concatenate([_pad(piece.cost, steps, 0) for piece in pieces]),
+    order = np.concatenate([_pad(piece.order, steps, -1) for piece in pieces])
+    step_cost = np.concatenate([_pad(piece.step_cost, steps, 0) for piece in pieces])
+    return Run(
+        order=order,
+        branch=np.concatenate([_pad(piece.branch, steps, -1) for piece in pieces]),
+        mask=known(order, dataset.n_features, dataset.groups),
+        cost=step_cost.sum(axis=1),
+        feature_names=dataset.feature_names,
+        branch_names=names,
+        step_cost=step_cost,
         ending=np.concatenate([piece.ending for piece in pieces]),
         probabilities=probabilities,
-        reason_names=names,
-        feature_costs=np.asarray(dataset.costs, dtype=np.float64),
-        groups=dataset.groups,
-        uses_remaining=bool(getattr(policy, "uses_remaining", True)),
+        **_subject(policy, dataset, rows, budget, forced),
     )
+
+
+def run_compiled(policy: Any, dataset: Dataset, rows: Rows, budget: float, forced: bool = True) -> Run:
+    """`run_policy` for SynAFA by its own compiled episodes: the same acquisitions, without how each row ended."""
+    rows = select_rows(dataset, rows)
+    done = policy.acquire(dataset.X[rows], budget=budget, on_stop="fallback" if forced else "stop")
+    return replace(done, **_subject(policy, dataset, rows, budget, forced))
+
+
+def _subject(policy: Policy, dataset: Dataset, rows: np.ndarray, budget: float, forced: bool) -> dict[str, Any]:
+    """What a run was about."""
+    return {
+        "rows": rows,
+        "y": dataset.y[rows],
+        "feature_costs": np.asarray(dataset.costs, dtype=np.float64),
+        "groups": dataset.groups,
+        "policy": policy_name(policy),
+        "dataset": dataset.key,
+        "budget": float(budget),
+        "forced": forced,
+        "uses_remaining": bool(getattr(policy, "uses_remaining", True)),
+    }
 
 
 def select_rows(dataset: Dataset, rows: Rows) -> np.ndarray:
@@ -103,15 +114,15 @@ def policy_name(policy: Policy) -> str:
 
 @dataclass(frozen=True)
 class _Piece:
-    feature: np.ndarray
-    reason: np.ndarray
-    cost: np.ndarray
+    order: np.ndarray
+    branch: np.ndarray
+    step_cost: np.ndarray
     ending: np.ndarray
     probabilities: np.ndarray
 
 
 @dataclass(frozen=True)
-class _Run:
+class _Stepper:
     """One policy on one dataset; `batch` runs the rows it is given together, step by step."""
 
     name: str
@@ -124,9 +135,9 @@ class _Run:
 
     def batch(self, rows: np.ndarray) -> _Piece:
         truth = np.asarray(self.dataset.X[rows], dtype=np.float32)
-        n, n_features = truth.shape
+        n = len(truth)
         costs = np.asarray(self.dataset.costs, dtype=np.float64)
-        revealed = revealed_by(n_features, self.dataset.groups) if self.dataset.groups else None
+        revealed = self.dataset.reveals if self.dataset.groups else None
         values, mask = np.zeros_like(truth), np.zeros(truth.shape, dtype=bool)
         remaining = np.full(n, self.budget)
         ending = np.full(n, -1, dtype=np.int8)
@@ -163,9 +174,9 @@ class _Run:
                 after[active] = self._predict(values[active], mask[active])
                 probabilities.append(after)
         return _Piece(
-            feature=_columns(features, n, np.int32),
-            reason=_columns(reasons, n, np.int8),
-            cost=_columns(paid, n, np.float64),
+            order=_columns(features, n, np.int32),
+            branch=_columns(reasons, n, np.int8),
+            step_cost=_columns(paid, n, np.float64),
             ending=ending,
             probabilities=np.stack(probabilities, axis=1) if probabilities else np.zeros((n, 1, 0), dtype=np.float32),
         )

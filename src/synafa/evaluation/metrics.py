@@ -43,18 +43,11 @@ def macro_f1(y: np.ndarray, predicted: np.ndarray, n_classes: int | None = None)
 
 def auroc(y: np.ndarray, probabilities: np.ndarray) -> float:
     """Area under the ROC curve; with more than two classes the mean of one class against the rest; NaN without two."""
-    from scipy.stats import rankdata
+    from synafa.stats import roc_area
 
-    y, probabilities = np.asarray(y), np.asarray(probabilities)
-    n, k = probabilities.shape
-    areas = []
-    for c in [1] if k == 2 else range(k):
-        positive = y == c
-        n_pos = int(positive.sum())
-        if 0 < n_pos < n:
-            ranks = rankdata(probabilities[:, c])
-            areas.append((ranks[positive].sum() - n_pos * (n_pos + 1) / 2) / (n_pos * (n - n_pos)))
-    return _mean(np.array(areas))
+    k = np.shape(probabilities)[1]
+    areas = np.array([roc_area(np.equal(y, c), probabilities[:, c]) for c in ([1] if k == 2 else range(k))])
+    return _mean(areas[~np.isnan(areas)])
 
 
 def log_loss(y: np.ndarray, probabilities: np.ndarray) -> float:

@@ -13,12 +13,12 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from synafa.graph.layout import order_columns, place_heights
+from synafa.report.style import CYCLE
 
 if TYPE_CHECKING:
     from synafa.graph.shape import DecisionGraph
 
 MAX_NODES = 150
-COLOURS = ("#4C86B8", "#E39A2D", "#2E9E7B", "#B9659B", "#8A6FC9", "#C9543B", "#8B8B3A", "#777777")
 _WIDTH, _GAP_Y, _HEAD, _MARGIN = 232, 26, 104, 24
 _LONGEST = 34  # characters of a label on an arrow
 _LINE, _PORT = 15, 44.0
@@ -249,7 +249,7 @@ def _box(graph: DecisionGraph, node: Any, reason: Sequence[str], x: float, y: fl
         length = bar * float(share)
         if length > 0.2:
             at = f'x="{start:.1f}" y="{top:.1f}" width="{length:.1f}" height="7"'
-            parts.append(f'<rect class="share" {at} fill="{COLOURS[i % len(COLOURS)]}"/>')
+            parts.append(f'<rect class="share" {at} fill="{CYCLE[i % len(CYCLE)]}"/>')
         start += length
     likely = max(range(len(node.class_shares)), key=lambda i: node.class_shares[i], default=None)
     if likely is not None:
@@ -303,7 +303,7 @@ def _heading(graph: DecisionGraph, drawing: Drawing, title: str, width: float) -
             break
         text = _clip(class_name(label), 18)
         parts.append(
-            f'<rect x="{x:.0f}" y="48" width="12" height="12" rx="2" fill="{COLOURS[i % len(COLOURS)]}"/>'
+            f'<rect x="{x:.0f}" y="48" width="12" height="12" rx="2" fill="{CYCLE[i % len(CYCLE)]}"/>'
             f'<text class="legend" x="{x + 17:.0f}" y="58">{escape(text)}</text>'
         )
         x += 34 + 7.5 * len(text)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MAX_DEPTH, MIN_SHARE = 5, 0.01  # how much of a policy is shown unless something else is asked for
+_IN_NOTEBOOK = 40  # states
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,30 @@ class Edge:
 
 @dataclass(frozen=True)
 class DecisionGraph:
-    """Nodes in order of depth, edges between them, and a sentence for each thing that was cut off."""
+    """A policy as a finite graph: nodes are states of knowledge, edges results of a measurement.
+
+    Attributes
+    ----------
+    nodes : tuple of Node
+        In order of depth; each with the next measurement, the reason and its training rows.
+    edges : tuple of Edge
+        Results that lead from one node to another.
+    classes : tuple
+        Class labels.
+    feature_names : tuple of str
+        All features.
+    cut : tuple of str, default=()
+        A sentence for each thing that was cut off.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from synafa import SynAFA
+    >>> X = np.array([[0.0, 1.0], [1.0, 1.0], [0.0, 0.0], [1.0, 0.0]] * 10)
+    >>> graph = SynAFA(budget=1).fit(X, X[:, 0].astype(int)).decision_graph()
+    >>> [node.feature for node in graph.nodes], [edge.result for edge in graph.edges]
+    (['x0', None], ['<= 0.5', '> 0.5'])
+    """
 
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
@@ -53,25 +77,65 @@ class DecisionGraph:
     cut: tuple[str, ...] = field(default=())
 
     def to_json(self) -> str:
-        """The graph as one JSON object."""
+        """Write the graph as one JSON object.
+
+        Returns
+        -------
+        str
+            Classes, features, nodes, edges and what was cut.
+        """
         from synafa.graph import draw
 
         return draw.to_json(self)
 
     def to_dot(self) -> str:
-        """The graph in Graphviz' language."""
+        """Write the graph in Graphviz' language.
+
+        Returns
+        -------
+        str
+            A `digraph`.
+        """
         from synafa.graph import draw
 
         return draw.to_dot(self)
 
     def to_svg(self, title: str = "Which measurement next?") -> str:
-        """A drawing."""
+        """Draw the graph.
+
+        Parameters
+        ----------
+        title : str, default="Which measurement next?"
+            The heading.
+
+        Returns
+        -------
+        str
+            One SVG picture that needs no other file.
+        """
         from synafa.graph import draw
 
         return draw.to_svg(self, title)
 
     def to_html(self, title: str = "Which measurement next?") -> str:
-        """A page that needs nothing else, with the drawing and the steps as a table."""
+        """Make a page with the drawing and the steps as a table.
+
+        Parameters
+        ----------
+        title : str, default="Which measurement next?"
+            The heading.
+
+        Returns
+        -------
+        str
+            One HTML page that needs no other file.
+        """
         from synafa.graph import draw
 
         return draw.to_html(self, title)
+
+    def _repr_html_(self) -> str:
+        """The drawing of the most visited states, for a notebook."""
+        from synafa.graph import draw
+
+        return f'<div style="overflow-x:auto">{draw.to_svg(self, max_nodes=_IN_NOTEBOOK)}</div>'

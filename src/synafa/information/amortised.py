@@ -67,10 +67,30 @@ class AmortisedEstimator:
     ) -> AmortisedEstimator:
         """Learn from random reference pairs of a table of binary codes and two classes.
 
-        k_range : sample sizes of the training draws, log-uniform
-        draws : samples of rows, with replacement, for each reference pair (and for each value v of the second feature)
-        informative : draw the reference pairs among the features that tell more than the threshold by themselves, in
-            place of all; the paper does not say among which
+        Parameters
+        ----------
+        codes : uint8 (n, D)
+            Binary codes of the training rows.
+        y : array (n,)
+            Two classes.
+        k_range : tuple of int, default=(20, 300)
+            Sample sizes of the training draws, log-uniform.
+        seed : int, default=0
+            Of pairs, draws and forests.
+        reference_pairs : int, default=4000
+            Pairs that are learnt from.
+        draws : int, default=8
+            Samples of rows, with replacement, for each reference pair (and for each value v of the second feature).
+        trees : int, default=300
+            Trees of a forest.
+        informative : bool, default=False
+            Draw the reference pairs among the features that tell more than the threshold by themselves, in place of
+            all; the paper does not say among which.
+
+        Returns
+        -------
+        AmortisedEstimator
+            It estimates tables from samples.
         """
         counts = _counts(codes, y)
         if not 1 <= k_range[0] <= k_range[1]:

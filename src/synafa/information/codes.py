@@ -18,16 +18,25 @@ MAX_BINS = 16
 
 
 class Discretizer(TransformerMixin, BaseEstimator):
-    """Cut every feature into `n_bins` bins at training quantiles.
+    """Cut every feature into a few bins at training quantiles.
 
     Parameters
     ----------
-    n_bins : int, 2 to 16
+    n_bins : int, default=2
+        Bins of a feature, 2 to 16.
 
     Attributes
     ----------
-    edges_ : float64 (D, n_bins - 1), ascending, padded with +inf where a feature has fewer bins
-    fill_ : float64 (D,), the mean of the observed cells, which takes the place of missing (NaN) ones
+    edges_ : float64 (D, n_bins - 1)
+        Ascending; padded with +inf where a feature has fewer bins.
+    fill_ : float64 (D,)
+        The training mean, which takes the place of missing (NaN) cells.
+
+    Notes
+    -----
+    A code is the number of edges that a value exceeds. With two bins the rule is the study's: two distinct values are
+    split at their midpoint, otherwise the median splits; where `x > median` would put every row on one side, the
+    largest value below the maximum does. With more bins the edges are quantiles, none of them at the maximum.
 
     Examples
     --------
@@ -47,29 +56,66 @@ class Discretizer(TransformerMixin, BaseEstimator):
         self.n_bins = n_bins
 
     def fit(self, X: Any, y: Any = None) -> Discretizer:
-        """Learn edges and fill values from training rows; infinite cells are refused, NaN is a missing cell."""
+        """Learn edges and fill values from training rows.
+
+        Parameters
+        ----------
+        X : array (n, D)
+            Numbers; NaN is a missing cell.
+        y : None, default=None
+            Not looked at.
+
+        Returns
+        -------
+        Discretizer
+            The object itself.
+
+        Raises
+        ------
+        SynafaError
+            When `n_bins` is not a whole number from 2 to 16, there is no row, or a cell is infinite.
+        """
         if not isinstance(self.n_bins, (int, np.integer)) or not 2 <= self.n_bins <= MAX_BINS:
             raise SynafaError(f"n_bins must be a whole number from 2 to {MAX_BINS}, got: {self.n_bins!r}.")
         values = as_matrix(X)
         if not len(values):
             raise SynafaError("There are no training rows (n = 0); give at least one.")
+        from synafa.table.sums import exact_mean, mean_of
+
         if self.n_bins == 2:
             from synafa.information.kernels.codes import summarise_binary
 
-            self.fill_, thresholds = summarise_binary(values)
-            for j in np.flatnonzero(~np.isfinite(self.fill_)):
+            sums, thresholds = summarise_binary(values)
+            self.fill_ = np.array([exact_mean(chunks, len(values)) for chunks in sums])
+            for j in np.flatnonzero(np.isnan(thresholds)):
                 observed = _observed(values[:, j], int(j))
-                self.fill_[j] = _mean(observed)
+                self.fill_[j] = mean_of(observed)
                 thresholds[j] = summarise_binary(observed[:, None])[1][0] if len(observed) else np.inf
             self.edges_ = thresholds[:, None]
         else:
             columns = [_observed(values[:, j], j) for j in range(values.shape[1])]
-            self.fill_ = np.array([_mean(column) for column in columns])
+            self.fill_ = np.array([mean_of(column) for column in columns])
             self.edges_ = np.stack([_quantile_edges(column, self.n_bins) for column in columns])
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """Codes, uint8 (n, D); a missing cell gets the code of the feature's training mean."""
+        """Codes of rows.
+
+        Parameters
+        ----------
+        X : array (n, D)
+            Numbers; a missing (NaN) cell gets the code of the feature's training mean.
+
+        Returns
+        -------
+        uint8 (n, D)
+            How many of its feature's edges each value exceeds.
+
+        Raises
+        ------
+        SynafaError
+            When nothing was fitted or the number of features is another one.
+        """
         if not hasattr(self, "edges_"):
             raise SynafaError("This Discretizer is not fitted; call fit with training rows first.")
         values = as_matrix(X)
@@ -80,7 +126,20 @@ class Discretizer(TransformerMixin, BaseEstimator):
         return encode(values, self.edges_, codes_of(self.fill_, self.edges_))
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """`fit(X).transform(X)`."""
+        """Learn from rows and return their codes, `fit(X).transform(X)`.
+
+        Parameters
+        ----------
+        X : array (n, D)
+            Numbers; NaN is a missing cell.
+        y : None, default=None
+            Not looked at.
+
+        Returns
+        -------
+        uint8 (n, D)
+            Codes of the same rows.
+        """
         return self.fit(X).transform(X)
 
 
@@ -111,19 +170,15 @@ def _observed(column: np.ndarray, index: int) -> np.ndarray:
     return np.ascontiguousarray(column[~np.isnan(column)])
 
 
-def _mean(observed: np.ndarray) -> float:
-    """The mean of the observed cells, 0 when there are none."""
-    return float(observed.mean(dtype=np.float64)) if len(observed) else 0.0
-
-
 def _quantile_edges(column: np.ndarray, n_bins: int) -> np.ndarray:
     """Edges of one feature: midpoints between few distinct values, else quantiles, none of them at the maximum."""
     if not len(column):
         return np.full(n_bins - 1, np.inf)
-    distinct = np.unique(column).astype(np.float64)
+    column = column.astype(np.float64) + 0.0  # -0.0 becomes 0.0: equal values, equal bits
+    distinct = np.unique(column)
     if len(distinct) <= n_bins:
         edges = 0.5 * distinct[:-1] + 0.5 * distinct[1:]
     else:
-        quantiles = np.quantile(column.astype(np.float64), np.arange(1, n_bins) / n_bins)
+        quantiles = np.quantile(column, np.arange(1, n_bins) / n_bins)
         edges = np.unique(np.minimum(quantiles, distinct[-2]))
     return np.concatenate([edges, np.full(n_bins - 1 - len(edges), np.inf)])

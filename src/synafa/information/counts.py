@@ -12,22 +12,29 @@ from typing import Any
 import numpy as np
 
 from synafa.errors import SynafaError
+from synafa.memory import available_bytes, size_in_words
 
 
 class PairCounts:
-    """Exact counts of every pair of codes within every class.
+    """Exact counts of every pair of codes within every class; counts of parts add up.
 
     Parameters
     ----------
-    n_features : D
-    n_bins : number of codes of a feature
-    classes : the class labels in any order, which is that of the first axis of the counts
+    n_features : int
+        Number of features D.
+    n_bins : int
+        Number of codes of a feature.
+    classes : sequence of labels
+        The class labels in any order, which is that of the first axis of the counts.
 
     Attributes
     ----------
-    class_counts : int64 (K,), rows of each class
-    plane_counts : int64 (K, P), P = D * (n_bins - 1): rows with code b + 1 of feature j at plane j * (n_bins - 1) + b
-    joint : int64 (K, P, P), rows in both planes; only the upper triangle is filled
+    class_counts : int64 (K,)
+        Rows of each class.
+    plane_counts : int64 (K, P)
+        P = D * (n_bins - 1): rows with code b + 1 of feature j at plane j * (n_bins - 1) + b.
+    joint : int64 (K, P, P)
+        Rows in both planes; only the upper triangle is filled.
 
     Examples
     --------
@@ -49,6 +56,7 @@ class PairCounts:
         if len(distinct) < len(self.classes):
             twice = next(label for i, label in enumerate(self.classes.tolist()) if i not in first)
             raise SynafaError(f"classes names {twice!r} twice; name every class once.")
+        check_memory(self.n_features, self.n_bins, len(self.classes))
         planes = self.n_features * (self.n_bins - 1)
         self.class_counts = np.zeros(len(self.classes), np.int64)
         self.plane_counts = np.zeros((len(self.classes), planes), np.int64)
@@ -56,7 +64,27 @@ class PairCounts:
 
     @classmethod
     def from_codes(cls, codes: Any, y: Any, n_bins: int | None = None) -> PairCounts:
-        """The counts of one table; `n_bins` defaults to the largest code + 1, at least 2."""
+        """Count one table.
+
+        Parameters
+        ----------
+        codes : uint8 (n, D)
+            Codes as a `Discretizer` makes them.
+        y : array (n,)
+            Class labels.
+        n_bins : int or None, default=None
+            Number of codes of a feature; None: the largest code + 1, at least 2.
+
+        Returns
+        -------
+        PairCounts
+            Counts of all rows; the classes are sorted.
+
+        Raises
+        ------
+        SynafaError
+            When codes or labels cannot be used.
+        """
         codes = check_codes(codes)
         labels = check_labels(y, len(codes))
         n_bins = max(2, int(codes.max()) + 1) if n_bins is None else n_bins
@@ -64,9 +92,26 @@ class PairCounts:
 
     @classmethod
     def from_values(cls, X: Any, y: Any) -> PairCounts:
-        """The counts of values cut into two bins by the study's rule, without codes in between.
+        """Count values cut into two bins by the study's rule, without codes in between.
 
         Equal to `from_codes(Discretizer(2).fit_transform(X), y, 2)`, which is also what tables with missing cells take.
+
+        Parameters
+        ----------
+        X : array (n, D)
+            Numbers; float32 and float64 are read as they are.
+        y : array (n,)
+            Class labels.
+
+        Returns
+        -------
+        PairCounts
+            Counts of all rows; the classes are sorted.
+
+        Raises
+        ------
+        SynafaError
+            When the table is empty or a label is missing.
         """
         from synafa.information.codes import Discretizer, as_matrix
         from synafa.information.kernels.planes import pack_values
@@ -75,19 +120,39 @@ class PairCounts:
         labels = check_labels(y, len(values))
         if not values.size:
             raise SynafaError(f"X must be a table with at least one row and one column, got shape {values.shape}.")
-        classes, indices = _classes_of(labels)
-        order, starts = _rows_by_class(indices, len(classes))
+        classes, indices = classes_of(labels)
+        check_memory(values.shape[1], 2, len(classes))
+        order, starts = rows_by_class(indices, len(classes))
         planes = pack_values(values, order)
         if planes is None:
             return cls.from_codes(Discretizer(2).fit_transform(values), labels, 2)
-        return cls(values.shape[1], 2, classes)._add_planes(planes, starts, np.bincount(indices))
+        return cls(values.shape[1], 2, classes).add_planes(planes, starts, np.bincount(indices))
 
     @property
     def n_rows(self) -> int:
+        """Rows counted so far."""
         return int(self.class_counts.sum())
 
     def update(self, codes: Any, y: Any) -> PairCounts:
-        """Add rows; returns the object itself."""
+        """Add rows.
+
+        Parameters
+        ----------
+        codes : uint8 (n, D)
+            Codes below `n_bins`.
+        y : array (n,)
+            Class labels among `classes`.
+
+        Returns
+        -------
+        PairCounts
+            The object itself.
+
+        Raises
+        ------
+        SynafaError
+            When a code or a label does not belong to these counts.
+        """
         from synafa.information.kernels.counts import pack_planes
 
         codes = check_codes(codes)
@@ -96,18 +161,120 @@ class PairCounts:
         if codes.max() >= self.n_bins:
             raise SynafaError(f"codes holds the code {codes.max()}, but these counts have {self.n_bins} bins.")
         indices = self._class_indices(check_labels(y, len(codes)))
-        order, starts = _rows_by_class(indices, len(self.classes))
+        order, starts = rows_by_class(indices, len(self.classes))
         planes = pack_planes(codes, order, self.n_bins - 1)
-        return self._add_planes(planes, starts, np.bincount(indices, minlength=len(self.classes)))
+        return self.add_planes(planes, starts, np.bincount(indices, minlength=len(self.classes)))
 
-    def _add_planes(self, planes: np.ndarray, starts: np.ndarray, sizes: np.ndarray) -> PairCounts:
-        """Add rows packed into planes (P, words), `sizes` of each class from word `starts` on."""
+    def add_planes(self, planes: np.ndarray, starts: np.ndarray, sizes: np.ndarray) -> PairCounts:
+        """Add rows that are packed into bit planes.
+
+        Parameters
+        ----------
+        planes : uint64 (P, words)
+            One bit a row, rows grouped by class.
+        starts : int64 (K + 1,)
+            The first word of each class.
+        sizes : int64 (K,)
+            Rows of each class.
+
+        Returns
+        -------
+        PairCounts
+            The object itself.
+        """
         from synafa.information.kernels.counts import add_pair_counts, single_counts
 
         self.class_counts += sizes
         self.plane_counts += single_counts(planes, starts)
         add_pair_counts(planes, starts, self.joint)
         return self
+
+    def merge(self, other: PairCounts) -> PairCounts:
+        """Add the counts of other rows; a class that only one side has seen is kept.
+
+        Parameters
+        ----------
+        other : PairCounts
+            Counts of the same features and bins.
+
+        Returns
+        -------
+        PairCounts
+            The object itself.
+
+        Raises
+        ------
+        SynafaError
+            When features or bins differ.
+
+        Examples
+        --------
+        >>> codes = np.array([[0, 1], [1, 0], [1, 1]], dtype=np.uint8)
+        >>> parts = PairCounts.from_codes(codes[:2], ["a", "a"]).merge(PairCounts.from_codes(codes[2:], ["b"]))
+        >>> parts == PairCounts.from_codes(codes, ["a", "a", "b"])
+        True
+        """
+        if (self.n_features, self.n_bins) != (other.n_features, other.n_bins):
+            raise SynafaError(
+                f"Counts of {other.n_features} features and {other.n_bins} bins cannot be merged into counts of "
+                f"{self.n_features} features and {self.n_bins} bins."
+            )
+        self._widen(np.unique(np.concatenate([self.classes, other.classes])))
+        at = np.searchsorted(self.classes, other.classes)
+        self.class_counts[at] += other.class_counts
+        self.plane_counts[at] += other.plane_counts
+        for here, there in enumerate(at):
+            self.joint[there] += other.joint[here]
+        return self
+
+    def _widen(self, classes: np.ndarray) -> None:
+        """Make room for more classes; `classes` holds the present ones, all in order."""
+        if not np.array_equal(classes, self.classes):
+            old, at = self.__dict__.copy(), np.searchsorted(classes, self.classes)
+            self.__init__(self.n_features, self.n_bins, classes)  # type: ignore[misc]
+            for name in ("class_counts", "plane_counts", "joint"):
+                getattr(self, name)[at] = old[name]
+
+    def to_bytes(self) -> bytes:
+        """Counts as bytes, the same for the same counts; `from_bytes` reads them back.
+
+        Returns
+        -------
+        bytes
+            What `from_bytes` takes.
+        """
+        from synafa.information.exchange import counts_to_bytes
+
+        return counts_to_bytes(self)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> PairCounts:
+        """Restore the counts that `to_bytes` wrote.
+
+        Parameters
+        ----------
+        data : bytes
+            What `to_bytes` returned.
+
+        Returns
+        -------
+        PairCounts
+            The same counts.
+
+        Raises
+        ------
+        SynafaError
+            When the bytes are damaged.
+
+        Examples
+        --------
+        >>> counts = PairCounts.from_codes([[0, 1], [1, 1]], [0, 1])
+        >>> PairCounts.from_bytes(counts.to_bytes()) == counts
+        True
+        """
+        from synafa.information.exchange import counts_from_bytes
+
+        return counts_from_bytes(cls, data)
 
     def __add__(self, other: PairCounts) -> PairCounts:
         if not isinstance(other, PairCounts):
@@ -132,7 +299,18 @@ class PairCounts:
         )
 
     def cells(self, j: int, k: int) -> np.ndarray:
-        """The joint counts of features j and k, int64 (K, n_bins, n_bins)."""
+        """Joint counts of two features.
+
+        Parameters
+        ----------
+        j, k : int
+            Positions of the features; `j == k` gives a diagonal table.
+
+        Returns
+        -------
+        int64 (K, n_bins, n_bins)
+            Rows of each class with code u of feature j and code v of feature k at `[class, u, v]`.
+        """
         width = self.n_bins - 1
         rows, columns = slice(j * width, (j + 1) * width), slice(k * width, (k + 1) * width)
         if j == k:
@@ -149,7 +327,13 @@ class PairCounts:
         return cells
 
     def code_counts(self) -> np.ndarray:
-        """Rows with each code of each feature, int64 (K, D, n_bins)."""
+        """Count the codes of every feature by itself.
+
+        Returns
+        -------
+        int64 (K, D, n_bins)
+            Rows of each class with each code of each feature.
+        """
         upper = self.plane_counts.reshape(len(self.classes), self.n_features, self.n_bins - 1)
         return np.concatenate([(self.class_counts[:, None] - upper.sum(axis=2))[:, :, None], upper], axis=2)
 
@@ -163,6 +347,24 @@ class PairCounts:
             label = label.item() if isinstance(label, np.generic) else label
             raise SynafaError(f"y holds the class {label!r}, which is not one of {self.classes.tolist()}.")
         return positions
+
+
+def check_memory(n_features: int, n_bins: int, n_classes: int) -> None:
+    """Refuse counts and tables that would not fit into the memory that is free, before anything is counted.
+
+    Counts are int64 for every pair of planes and class; the tables made of them hold `1 + n_bins` float64 a pair.
+    """
+    planes = n_features * (n_bins - 1)
+    needed = 8 * (n_classes * planes * planes + (1 + n_bins) * n_features * n_features)
+    if needed < 2**28:
+        return
+    free = available_bytes()
+    if free is not None and needed > free:
+        raise SynafaError(
+            f"Counting the pairs of {n_features:,} features in {n_bins} bins and {n_classes} classes takes "
+            f"{needed:,} bytes ({size_in_words(needed)}), and {size_in_words(free)} are free; use fewer features, bins "
+            "or classes."
+        )
 
 
 def check_codes(codes: Any) -> np.ndarray:
@@ -212,7 +414,7 @@ def _is_missing(label: Any) -> bool:
     )
 
 
-def _classes_of(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def classes_of(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The classes in order and each row's place among them; small whole numbers are not sorted but looked up."""
     if labels.dtype.kind in "iu" and labels.min() >= 0 and labels.max() < len(labels):
         there = np.bincount(labels) > 0
@@ -220,7 +422,7 @@ def _classes_of(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.unique(labels, return_inverse=True)
 
 
-def _rows_by_class(indices: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+def rows_by_class(indices: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
     """Rows grouped by class, each group padded with -1 to whole groups of 64-bit words, and each one's first word."""
     from synafa.information.kernels.counts import WORDS
 

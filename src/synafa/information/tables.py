@@ -8,10 +8,12 @@ cond[j, k, v] = I(Y; X_j | X_k = v), 0 where no training row has X_k = v
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from synafa import notebook
 from synafa.errors import SynafaError
 from synafa.information.counts import PairCounts
 from synafa.information.pid import Atoms, decompose, specific_information
@@ -19,15 +21,37 @@ from synafa.information.pid import Atoms, decompose, specific_information
 
 @dataclass(frozen=True, eq=False)
 class InformationTables:
-    """Exact pairwise information of D features about the class.
+    r"""Exact pairwise information of D features about the class, plug-in estimates in bits.
 
     Attributes
     ----------
     single : float64 (D,)
-    pair : float64 (D, D), symmetric; the diagonal is `single`
-    cond : float64 (D, D, n_bins); 0 on the diagonal
-    specific : float64 (K, D), specific information of each class, from which the PID follows; None for estimated tables
+        What each feature tells alone.
+    pair : float64 (D, D)
+        What two features tell together; symmetric, the diagonal is `single`.
+    cond : float64 (D, D, n_bins)
+        `cond[j, k, v]`: what feature j tells among the rows with code v of feature k; 0 on the diagonal and where no
+        training row has that code.
+    specific : float64 (K, D) or None
+        Specific information of each class, from which the decomposition follows; None for estimated tables.
     class_counts : int64 (K,)
+        Training rows of each class.
+
+    Notes
+    -----
+    .. math::
+
+       \mathrm{single}_j = I(X_j; Y)
+
+       \mathrm{pair}_{jk} = I(X_j, X_k; Y)
+
+       \mathrm{cond}_{jkv} = I(Y; X_j \mid X_k = v)
+
+    with shares of the training rows for probabilities and no smoothing.
+
+    References
+    ----------
+    .. [1] J. Li, M. A. Dhali, H. R. Bouma, "When Does Synergy Help Active Feature Acquisition? A PID-Based Study".
 
     Examples
     --------
@@ -48,17 +72,80 @@ class InformationTables:
 
     @classmethod
     def from_codes(cls, codes: Any, y: Any, n_bins: int | None = None) -> InformationTables:
-        """The tables of training codes (uint8, see Discretizer) and their classes."""
+        """Tables of training codes and their classes.
+
+        Parameters
+        ----------
+        codes : uint8 (n, D)
+            Codes as a `Discretizer` makes them.
+        y : array (n,)
+            Class labels.
+        n_bins : int or None, default=None
+            Number of codes of a feature; None: the largest code + 1, at least 2.
+
+        Returns
+        -------
+        InformationTables
+            Exact tables of these rows.
+
+        Raises
+        ------
+        SynafaError
+            When codes or labels cannot be used.
+        """
         return cls.from_counts(PairCounts.from_codes(codes, y, n_bins))
 
     @classmethod
     def from_values(cls, X: Any, y: Any) -> InformationTables:
-        """The tables of training values cut into two bins: `Discretizer(2)` and `from_codes` in one pass over X."""
+        """Tables of training values cut into two bins, in one pass over X.
+
+        The same as `Discretizer(2)` and `from_codes`, and the fastest way for large matrices.
+
+        Parameters
+        ----------
+        X : array (n, D)
+            Numbers.
+        y : array (n,)
+            Class labels.
+
+        Returns
+        -------
+        InformationTables
+            Exact tables of these rows.
+
+        Raises
+        ------
+        SynafaError
+            When the table is empty or a label is missing.
+        """
         return cls.from_counts(PairCounts.from_values(X, y))
 
     @classmethod
+    def from_stream(cls, source: Any, target: str, n_bins: int = 2, **settings: Any) -> InformationTables:
+        """The tables of a table that is read batch by batch; `settings` as for `synafa.stream.passes.stream_counts`.
+
+        >>> import polars as pl
+        >>> table = pl.LazyFrame({"a": [0, 0, 1, 1], "b": [0, 1, 0, 1], "y": [0, 1, 1, 0]})
+        >>> InformationTables.from_stream(table, "y").pair[0, 1].item()
+        1.0
+        """
+        stream = import_module("synafa.stream.passes")  # lies above; only this convenience looks up to it
+        return cls.from_counts(stream.stream_counts(source, target, n_bins=n_bins, **settings).counts)
+
+    @classmethod
     def from_counts(cls, counts: PairCounts) -> InformationTables:
-        """The tables of counts, wherever and in however many parts they were taken."""
+        """Tables of counts, wherever and in however many parts they were taken.
+
+        Parameters
+        ----------
+        counts : PairCounts
+            Counts of all pairs.
+
+        Returns
+        -------
+        InformationTables
+            Exact tables of the rows that were counted.
+        """
         from synafa.information.kernels.tables import n_log_n, pair_tables, pair_tables_two, single_table
 
         codes = counts.code_counts()
@@ -72,9 +159,38 @@ class InformationTables:
         return cls(single, pair, cond, specific_information(codes, counts.class_counts), counts.class_counts)
 
     def pid(self) -> Atoms:
-        """Williams-Beer atoms of every pair; estimated tables have none."""
+        r"""Williams-Beer atoms of every pair.
+
+        Returns
+        -------
+        Atoms
+            Redundant, unique and synergistic information of all pairs in bits.
+
+        Raises
+        ------
+        SynafaError
+            When the tables are estimated; atoms need exact ones.
+
+        Notes
+        -----
+        Redundancy is :math:`I_{\min}`, what both features tell about each class at least; see `Atoms`.
+        """
         if self.specific is None:
             raise SynafaError(
                 "These tables are estimated from samples, and atoms need exact ones; use InformationTables.from_codes."
             )
         return decompose(self.single, self.pair, self.specific, self.class_counts / self.class_counts.sum())
+
+    def _repr_html_(self) -> str:
+        """The strongest features and pairs, for a notebook."""
+        best = np.argsort(-self.single, kind="stable")[: notebook.SHOWN]
+        singles = [[str(j), f"{self.single[j]:.4f}"] for j in best]
+        pairs = [[f"{j} and {k}", f"{self.pair[j, k]:.4f}"] for j, k in notebook.strongest_of(self.pair)]
+        features = notebook.counted(len(self.single), "feature")
+        classes = notebook.counted(len(self.class_counts), "class", "classes")
+        rows = notebook.counted(int(self.class_counts.sum()), "row")
+        return notebook.card(
+            f"Information about the class in bits: {features}, {classes}, {rows}.",
+            notebook.small_table(["feature", "single"], singles),
+            notebook.small_table(["features", "pair"], pairs),
+        )

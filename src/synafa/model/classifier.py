@@ -1,61 +1,245 @@
-"""A scikit-learn classifier that looks, at predict time, only at what its acquisition policy acquires.
+"""Policy and predictor as one scikit-learn classifier: it acquires under a budget, predicts, and answers for one case.
 
-The predictor sees acquired values and NaN elsewhere. It is trained on copies of the training rows with random cells
-hidden, few known cells as often as many, and on one copy that knows just what the policy acquires.
+It is the object behind `synafa fit`, `next`, `serve`, `report` and `card`, and is saved as one file without any row.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from synafa.arrays import write_file
 from synafa.errors import SynafaError
+from synafa.model.answering import Answering, Names
+from synafa.model.nan_predictor import NanPredictorFactory
+from synafa.model.ranges import observed_ranges
+from synafa.money.errors import ErrorCosts
+from synafa.plan.plan_tree import PlanTree
+from synafa.policy.estimator import check_fitted
 from synafa.policy.run import Run
-from synafa.policy.synafa import SynAFA, check_fitted
 
 
-class AcquisitionClassifier(ClassifierMixin, BaseEstimator):
+class AcquisitionClassifier(Answering, ClassifierMixin, BaseEstimator):
     """Acquire under the policy's budget, then predict from what was acquired.
 
     Parameters
     ----------
-    policy : SynAFA, default `SynAFA()`
-    predictor : a classifier that takes NaN for hidden cells, default gradient-boosted trees
-    n_masks : copies of every training row with a random set of known cells each, beside one with the policy's own set
-    random_state : seed of the masks and of the default predictor
+    policy : PlanTree or SynAFA, default=None
+        What decides which feature comes next; None for `PlanTree()`.
+    predictor : None, scikit-learn classifier or function, default=None
+        Class probabilities from any subset of features. None: the package's own, the only one that can be saved. A
+        classifier must take NaN for hidden cells; a function `(values, y, n_classes, *, categories, seed, progress)`
+        fits an object with `predict_proba(values, mask)`.
+    error_costs : ErrorCosts, mapping, array or None, default=None
+        What wrong decisions cost, in the money of the prices; then classes are decided by expected cost. A PlanTree
+        without error costs of its own gets these.
+    n_masks : int, default=4
+        Masked copies of every training row, for a scikit-learn classifier as predictor.
+    random_state : int, default=0
+        Seed of the default policy and of the predictor.
 
     Attributes
     ----------
-    policy_, predictor_ : the fitted parts
-    classes_ : class labels
+    policy_, predictor_ : object
+        The fitted parts.
+    classes_ : array (K,)
+        Class labels.
+    ranges_ : float64 (D, 7)
+        Quantiles of the observed training values of number columns.
+    error_costs_ : ErrorCosts or None
+        What wrong decisions cost.
 
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
+    >>> from synafa import PlanTree
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = AcquisitionClassifier(SynAFA(budget=3)).fit(X[:400], y[:400])
-    >>> int(model.acquire(X[400:]).n_acquired.max()), bool(model.score(X[400:], y[400:]) > 0.85)
-    (3, True)
+    >>> model = AcquisitionClassifier(PlanTree(budget=3)).fit(X[:400], y[:400])
+    >>> int(model.acquire(X[400:]).n_acquired.max()) <= 3, bool(model.score(X[400:], y[400:]) > 0.85)
+    (True, True)
     """
 
-    policy_: SynAFA
-    predictor_: Any
-
     def __init__(
-        self, policy: Any = None, predictor: Any = None, n_masks: int = 4, random_state: int | None = 0
+        self,
+        policy: Any = None,
+        predictor: Any = None,
+        error_costs: Any = None,
+        n_masks: int = 4,
+        random_state: int | None = 0,
     ) -> None:
         self.policy = policy
         self.predictor = predictor
+        self.error_costs = error_costs
         self.n_masks = n_masks
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, **fit_params: Any) -> AcquisitionClassifier:
-        """Fit policy and predictor; keyword arguments (`known`, `unavailable`, `target`) go to the policy's fit."""
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        known: Names = (),
+        unavailable: Names = (),
+        target: str = "",
+        groups: Any = None,
+        progress: Callable[[float, str], None] | None = None,
+    ) -> AcquisitionClassifier:
+        """Fit policy and predictor.
+
+        Parameters
+        ----------
+        X : DataFrame or array (n, D)
+            Training rows; an empty cell is one that was not measured.
+        y : array (n,)
+            Classes.
+        known : names, default=()
+            Features that are there from the start and cost nothing (age, sex).
+        unavailable : names, default=()
+            Features that are never acquired.
+        target : str, default=""
+            What the class is called, for the reasons in plain words.
+        groups : array (n,) or None, default=None
+            Rows of one group (one patient) stay together when parts of the rows are held out.
+        progress : function or None, default=None
+            Called as `progress(share, text)`.
+
+        Returns
+        -------
+        AcquisitionClassifier
+            The object itself.
+
+        Raises
+        ------
+        SynafaError
+            When a setting or the table cannot be used.
+        """
+        y = self._checked_classes(y)
+        policy = PlanTree(random_state=self.random_state or 0) if self.policy is None else clone(self.policy)
+        options: dict[str, Any] = {"known": known, "unavailable": unavailable, "target": target}
+        if isinstance(policy, PlanTree):
+            if self.predictor is not None:
+                policy.predictor = self._fitting()
+            if policy.error_costs is None:
+                policy.error_costs = self.error_costs
+            self.policy_ = policy.fit(X, y, **options, groups=groups, progress=progress)
+            self.predictor_ = policy.predictor_
+        else:
+            self.policy_ = policy.fit(X, y, **options)
+            self.predictor_ = self._fit_predictor(X, y, progress)
+        self._take_over(X)
+        return self
+
+    def acquire(self, X: Any, **options: Any) -> Run:
+        """What the policy acquires for these rows.
+
+        Parameters
+        ----------
+        X : DataFrame or array (n, D)
+            Complete rows; only what the policy acquires is looked at.
+        **options : dict
+            As those of the policy's `acquire`.
+
+        Returns
+        -------
+        Run
+            Order, reasons, final mask and cost of every row.
+        """
+        check_fitted(self, "policy_")
+        return self.policy_.acquire(X, **options)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Class probabilities from the acquired values alone.
+
+        Parameters
+        ----------
+        X : DataFrame or array (n, D)
+            Complete rows; only what the policy acquires is looked at.
+
+        Returns
+        -------
+        float64 (n, K)
+            One row a case, in the order of `classes_`.
+        """
+        check_fitted(self, "policy_")
+        if hasattr(X, "columns"):
+            validate_data(self, X, reset=False, skip_check_array=True)  # scikit-learn's rule for names
+        return self.proba_from(self.policy_.encode(X), self.acquire(X).mask)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Decide a class from the acquired values alone.
+
+        Parameters
+        ----------
+        X : DataFrame or array (n, D)
+            Complete rows; only what the policy acquires is looked at.
+
+        Returns
+        -------
+        array (n,)
+            The most probable class; with error costs, the one of least expected cost.
+        """
+        decided = self.decide(self.predict_proba(X))
+        return self.classes_[decided]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write policy and predictor to one file, which holds no training rows.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write; `synafa.load_model` reads it back.
+
+        Raises
+        ------
+        SynafaError
+            When the predictor is not the package's own.
+        """
+        write_file(path, "model", *self.to_arrays())
+
+    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Take policy and predictor apart; no training rows are among the parts.
+
+        Returns
+        -------
+        arrays : dict of arrays
+            The arrays by name.
+        meta : dict
+            The JSON values.
+        """
+        check_fitted(self, "policy_")
+        if not hasattr(self.predictor_, "to_arrays"):
+            name = type(getattr(self.predictor_, "classifier", self.predictor_)).__name__
+            raise SynafaError(f"The predictor {name} cannot be stored without pickle; fit with predictor=None.")
+        found, about = self.policy_.to_arrays()
+        arrays = {f"policy.{name}": array for name, array in found.items()}
+        arrays["ranges"] = np.where(np.isnan(self.ranges_), np.inf, self.ranges_)
+        meta: dict[str, Any] = {
+            "policy_kind": "plan-tree" if isinstance(self.policy_, PlanTree) else "policy",
+            "policy": about,
+            "predictor": None,  # a plan tree holds its own
+            "error_costs": None if self.error_costs_ is None else self.error_costs_.to_meta(),
+        }
+        if meta["policy_kind"] == "policy":
+            more, meta["predictor"] = self.predictor_.to_arrays()
+            arrays |= {f"predictor.{name}": array for name, array in more.items()}
+        return arrays, meta
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        return tags
+
+    def _must_be_fitted(self) -> None:
+        check_fitted(self, "policy_")
+
+    def _checked_classes(self, y: Any) -> np.ndarray:
         if y is None:
             raise SynafaError("AcquisitionClassifier requires y to be passed, but the target y is None.")
         if self.n_masks < 0:
@@ -67,57 +251,35 @@ class AcquisitionClassifier(ClassifierMixin, BaseEstimator):
             y = column_or_1d(y, warn=True)
         if y.ndim == 1:
             check_classification_targets(y)
-        self.policy_ = (SynAFA() if self.policy is None else clone(self.policy)).fit(X, y, **fit_params)
-        self.classes_ = self.policy_.classes_
-        self.n_features_in_ = self.policy_.n_features_in_
-        if hasattr(self.policy_, "feature_names_in_"):
-            self.feature_names_in_ = self.policy_.feature_names_in_
+        return y
+
+    def _fitting(self) -> Callable[..., Any]:
+        """The function that fits the predictor."""
+        if self.predictor is None:
+            from synafa.predictor import fit_predictor
+
+            return fit_predictor
+        if hasattr(self.predictor, "get_params"):
+            return NanPredictorFactory(self.predictor, self.n_masks)
+        return self.predictor
+
+    def _fit_predictor(self, X: Any, y: np.ndarray, progress: Callable[[float, str], None] | None) -> Any:
         values = self.policy_.encode(X)
-        masked = self._masked_copies(values, self.policy_.acquire(X).mask)
-        self.predictor_ = _default_predictor(self.random_state) if self.predictor is None else clone(self.predictor)
-        self.predictor_.fit(masked, np.tile(self.policy_.y_, self.n_masks + 1))
-        return self
+        classes = np.searchsorted(self.policy_.classes_, y)
+        categories = [len(column.categories) for column in self.policy_.encoder_.columns_]
+        seed = self.random_state or 0
+        return self._fitting()(
+            values, classes, len(self.policy_.classes_), categories=categories, seed=seed, progress=progress
+        )
 
-    def acquire(self, X: Any, **options: Any) -> Run:
-        """What the policy acquires for these rows."""
-        check_fitted(self, "policy_")
-        return self.policy_.acquire(X, **options)
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Class probabilities from the acquired values alone."""
-        check_fitted(self, "policy_")
-        if hasattr(X, "columns"):
-            validate_data(self, X, reset=False, skip_check_array=True)  # scikit-learn's rule for names
-        run = self.acquire(X)
-        return self.predictor_.predict_proba(np.where(run.mask, self.policy_.encode(X), np.nan))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The most probable class from the acquired values alone."""
-        best = np.argmax(self.predict_proba(X), axis=1)
-        return self.classes_[best]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        return tags
-
-    def _masked_copies(self, values: np.ndarray, acquired: np.ndarray) -> np.ndarray:
-        """Rows that know what the policy acquires, and `n_masks` copies that know a random set of log-uniform size."""
-        rng = np.random.default_rng(self.random_state)
-        n, d = values.shape
-        copies = [np.where(acquired, values, np.nan)]
-        for _ in range(self.n_masks):
-            size = np.exp(rng.uniform(0, np.log(d + 1), size=(n, 1)))
-            rank = rng.random((n, d)).argsort(axis=1)
-            copies.append(np.where((rank < size) | self.policy_.rule_.known, values, np.nan))
-        return np.concatenate(copies)
-
-
-def _default_predictor(seed: int | None) -> HistGradientBoostingClassifier:
-    """Boosted trees that try a random third of the features at a split, and go on when a round gains nothing.
-
-    A greedy split never starts on a feature that is worthless alone, which is just what synergistic features are; with
-    all features at every split and early stopping the XOR pair of the study's sweep is not learnt.
-    """
-    return HistGradientBoostingClassifier(max_iter=200, max_features=0.3, early_stopping=False, random_state=seed)
+    def _take_over(self, X: Any) -> None:
+        """What the classifier knows of its policy and of the training table."""
+        policy = self.policy_
+        self.classes_ = policy.classes_
+        self.n_features_in_ = policy.n_features_in_
+        if hasattr(policy, "feature_names_in_"):
+            self.feature_names_in_ = policy.feature_names_in_
+        text = np.array([column.kind == "text" for column in policy.encoder_.columns_])
+        self.ranges_ = observed_ranges(policy.encode(X), text)
+        own = getattr(policy, "error_costs_", None)
+        self.error_costs_ = ErrorCosts.resolve(self.error_costs, self.classes_.tolist()) if own is None else own

@@ -1,4 +1,4 @@
-"""What the parts of a saved policy must be, declared for `synafa.model.validation`."""
+"""What the parts of a saved SynAFA must be, declared for `synafa.model.validation`; `plan_schemas` has the others."""
 
 from __future__ import annotations
 
@@ -22,11 +22,14 @@ from synafa.model.validation import (
     whole,
 )
 
-_BITS = {"low": -1e-6, "high": 64.0}  # information: rounding below zero is harmless, and no class needs 64 bits
-_MOST_FEATURES, _MOST_BINS, _LARGEST = 1_000_000, 16, 1e300
+_BITS: dict[str, Any] = {
+    "low": -1e-6,
+    "high": 64.0,
+}  # information: rounding below zero is harmless, and no class needs 64 bits
+MOST_FEATURES, _MOST_BINS, LARGEST = 1_000_000, 16, 1e300
 
 
-def _columns(value: Any) -> str | None:
+def check_columns(value: Any) -> str | None:
     """Why a description of the table's columns is none."""
     if not isinstance(value, list) or not value:
         return "is not a list of columns"
@@ -40,7 +43,7 @@ def _columns(value: Any) -> str | None:
             return f"holds categories of {column['name']!r} that are not texts"
         if len(set(categories)) < len(categories) or (column["kind"] == "number" and categories):
             return f"holds categories of {column['name']!r} twice, or for a number"
-        if fill is None or abs(fill) > _LARGEST:
+        if fill is None or abs(fill) > LARGEST:
             return f"holds a fill value of {column['name']!r} that is not a finite number"
         if column["kind"] == "text" and fill not in range(max(len(categories), 1)):
             return f"holds a fill value of {column['name']!r} that is none of its categories"
@@ -48,7 +51,7 @@ def _columns(value: Any) -> str | None:
     return "holds two columns of the same name" if len(set(names)) < len(names) else None
 
 
-def _classes(value: Any) -> str | None:
+def check_classes(value: Any) -> str | None:
     """Why a list of classes is none."""
     if not isinstance(value, list) or len(value) < 2:
         return "is not a list of at least two classes"
@@ -73,18 +76,42 @@ def _rule_fits(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any], sizes:
 
 
 def _training_fits(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any], sizes: Sizes) -> None:
-    codes, classes = arrays["training_codes"], arrays["training_classes"]
-    packed = meta["n_bins"] == 2  # eight rows to a byte
     if meta["n_bins"] != sizes["bins"]:
         raise InvalidModelError(f"'n_bins' is {meta['n_bins']}, but the tables have {sizes['bins']} bins")
     if len(meta["classes"]) != sizes["K"]:
         raise InvalidModelError(f"'classes' names {len(meta['classes'])} classes of {sizes['K']}")
-    if len(codes) != (-(-sizes["n"] // 8) if packed else sizes["n"]):
-        raise InvalidModelError("'training_codes' and 'training_classes' hold different numbers of rows")
-    if not packed and codes.max() >= sizes["bins"]:
-        raise InvalidModelError("'training_codes' holds a code that is no bin")
-    if classes.max() >= sizes["K"]:
-        raise InvalidModelError("'training_classes' holds a class that is none")
+    graph, nodes, edges = meta["graph"], sizes["nodes"], sizes["edges"]
+    for name in (*_NODE_TEXTS, *_EDGE_TEXTS):
+        if len(graph[name]) != (nodes if name in _NODE_TEXTS else edges):
+            raise InvalidModelError(f"'graph' has a list {name!r} of a wrong length")
+    source, target, depth = arrays["graph_source"], arrays["graph_target"], arrays["graph_depth"]
+    if edges and ((source >= target) | (target >= nodes)).any():
+        raise InvalidModelError("'graph_source' and 'graph_target' do not lead from state to later state")
+    if (np.diff(depth) < 0).any() or depth[0] != 0 or sizes["depths"] < int(depth.max()) + 1:
+        raise InvalidModelError("'graph_depth' does not ascend from 0")
+    if arrays["graph_classes"].sum(axis=1).max() > graph["rows"]:
+        raise InvalidModelError("'graph_classes' counts more rows than there are")
+
+
+_NODE_TEXTS, _EDGE_TEXTS = ("feature", "reason", "why", "stop_reason"), ("label", "result")
+_MOST_ROWS = 2**40
+
+
+def _check_graph(value: Any) -> str | None:
+    """Why the words of a stored decision graph are none."""
+    if not isinstance(value, dict) or set(value) != {*_NODE_TEXTS, *_EDGE_TEXTS, "depth", "share", "deep", "rows"}:
+        return "is not the description of a decision graph"
+    for name in (*_NODE_TEXTS, *_EDGE_TEXTS):
+        may_lack = name in ("feature", "why", "stop_reason")
+        words = value[name]
+        if not isinstance(words, list) or not all(is_text(word) or (may_lack and word is None) for word in words):
+            return f"has a list {name!r} that holds more than texts"
+    for name, low, high in (("depth", 1, 1000), ("deep", 0, _MOST_ROWS), ("rows", 1, _MOST_ROWS)):
+        problem = whole(low, high).check(value[name])
+        if problem is not None:
+            return f"has a value {name!r} that {problem}"
+    problem = number(0.0, 1.0).check(value["share"])
+    return None if problem is None else f"has a value 'share' that {problem}"
 
 
 register(
@@ -95,21 +122,21 @@ register(
             "single": Array("f8", ("D",), **_BITS),
             "pair": Array("f8", ("D", "D"), **_BITS),
             "cond": Array("f8", ("D", "D", "bins"), **_BITS),
-            "costs": Array("f8", ("D",), 0.0, _LARGEST),
+            "costs": Array("f8", ("D",), 0.0, LARGEST),
             "edges": Array("f8", ("D", "bins-1"), infinity=True),
             "known": Array("b", ("D",)),
             "unavailable": Array("b", ("D",)),
         },
         values={
-            "columns": Value(_columns),
-            "classes": Value(_classes),
-            "budget": number(0.0, _LARGEST),
-            "cost_weight": number(0.0, _LARGEST),
+            "columns": Value(check_columns),
+            "classes": Value(check_classes),
+            "budget": number(0.0, LARGEST),
+            "cost_weight": number(0.0, LARGEST),
             "pair_branch": flag(),
             "affordability": text(("deployed", "pairs", "strict")),
             "target": text(),
         },
-        sizes={"D": (1, _MOST_FEATURES), "bins": (2, _MOST_BINS)},
+        sizes={"D": (1, MOST_FEATURES), "bins": (2, _MOST_BINS)},
         checks=(_rule_fits,),
     ),
 )
@@ -120,11 +147,16 @@ register(
         arrays={
             "specific": Array("f8", ("K", "D"), -1e-6, 1e6),
             "class_counts": Array("iu", ("K",), 0),
-            "training_codes": Array("u1", ("rows", "D")),
-            "training_classes": Array("i", ("n",), 0),
+            "graph_depth": Array("i4", ("nodes",), 0, 2000),
+            "graph_classes": Array("i8", ("nodes", "K"), 0, _MOST_ROWS),
+            "graph_remaining": Array("f8", ("nodes",), -LARGEST, LARGEST),
+            "graph_source": Array("i4", ("edges",), 0),
+            "graph_target": Array("i4", ("edges",), 0),
+            "graph_passing": Array("i8", ("edges",), 0, _MOST_ROWS),
+            "graph_rare": Array("i8", ("depths",), 0, _MOST_ROWS),
         },
-        values={"n_bins": whole(2, _MOST_BINS)},
-        sizes={"n": (1, 2**40), "K": (2, 65_536)},
+        values={"n_bins": whole(2, _MOST_BINS), "graph": Value(_check_graph)},
+        sizes={"nodes": (1, 1_000_000), "K": (2, 65_536)},
         checks=(_training_fits,),
     ),
 )

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 from synafa.errors import SynafaError
 
@@ -168,3 +170,14 @@ def _without_currency(text: str) -> str:
         if _CURRENCY.match(sign):
             return bare[: -len(sign)].strip(_SPACES)
     return bare
+
+
+def as_price(name: str, value: Any, what: str = "price") -> float:
+    """A finite number of at least 0."""
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number) or number < 0:
+        raise SynafaError(f"The {what} of {name!r} is {value!r}; a {what} must be a finite number of at least 0.")
+    return number

@@ -99,8 +99,21 @@ class ErrorCosts:
         Parameters
         ----------
         words : str or list of str
-            "*" stands for every class that is not named otherwise: "disease:*=500".
-        classes, default : as in `from_mapping`
+            A star in place of a class stands for every class that is not named otherwise, as in `disease:*=500`.
+        classes : labels or None, default=None
+            The model's classes in order; None: in the order in which they are named.
+        default : float or None, default=None
+            Cost of the errors nothing is said about; None: leaving one out is an error.
+
+        Returns
+        -------
+        ErrorCosts
+            The matrix of all costs.
+
+        Raises
+        ------
+        SynafaError
+            When a word cannot be read or names an unknown class.
         """
         labels = None if classes is None else list(classes)
         known = None if labels is None else {*map(label_text, labels), ANY}
@@ -179,7 +192,20 @@ class ErrorCosts:
         ----------
         spec : None, ErrorCosts, mapping of mappings, array (K, K), path of a CSV, word or list of words
             A text without "=" is a path.
-        classes, default : as in `from_mapping`
+        classes : labels
+            The model's classes in order.
+        default : float or None, default=None
+            Cost of the errors nothing is said about; None: leaving one out is an error.
+
+        Returns
+        -------
+        ErrorCosts or None
+            None when `spec` says nothing.
+
+        Raises
+        ------
+        SynafaError
+            When what was given cannot be read or does not fit the classes.
         """
         labels = list(classes)
         if spec is None:
@@ -203,7 +229,20 @@ class ErrorCosts:
 
     @classmethod
     def uniform(cls, classes: Iterable[Any], cost: float = 1.0) -> ErrorCosts:
-        """Every error costs the same; then the most probable class is decided."""
+        """Every error costs the same; then the most probable class is decided.
+
+        Parameters
+        ----------
+        classes : labels
+            The classes.
+        cost : float, default=1.0
+            What an error costs.
+
+        Returns
+        -------
+        ErrorCosts
+            The matrix of all costs.
+        """
         labels = tuple(classes)
         return cls(labels, cost * (1.0 - np.eye(len(labels))))
 
@@ -213,7 +252,7 @@ class ErrorCosts:
         return tuple(label_text(label) for label in self.classes)
 
     def expected(self, proba: Any) -> np.ndarray:
-        """Expected cost of deciding each class.
+        r"""Expected cost of deciding each class.
 
         Parameters
         ----------
@@ -222,7 +261,14 @@ class ErrorCosts:
 
         Returns
         -------
-        costs : float64, of the shape of `proba`
+        float64, of the shape of `proba`
+            At `[i, d]` the expected cost of deciding class d for row i.
+
+        Notes
+        -----
+        .. math::
+
+           E_{id} = \sum_t p_{it} C_{td}
         """
         proba = np.asarray(proba, dtype=np.float64)
         if proba.shape[-1:] != (len(self.classes),):
@@ -230,34 +276,97 @@ class ErrorCosts:
         return proba @ self.matrix
 
     def decide(self, proba: Any) -> np.ndarray:
-        """The class of the smallest expected cost, int64 (n,) positions in `classes`; of equals the most probable."""
+        """Decide the class of the smallest expected cost; of equals the most probable.
+
+        Parameters
+        ----------
+        proba : float (n, K) or (K,)
+            Class probabilities.
+
+        Returns
+        -------
+        int64 (n,)
+            Positions in `classes`.
+        """
         proba = np.asarray(proba, dtype=np.float64)
         costs = self.expected(proba)
         equal = costs <= costs.min(axis=-1, keepdims=True) + 1e-12 * max(1.0, float(self.matrix.max()))
         return np.where(equal, proba, -1.0).argmax(axis=-1)
 
     def risk(self, proba: Any) -> np.ndarray:
-        """Expected cost of the best decision now, float64 (n,)."""
+        """Expected cost of the best decision now.
+
+        Parameters
+        ----------
+        proba : float (n, K) or (K,)
+            Class probabilities.
+
+        Returns
+        -------
+        float64 (n,)
+            The smallest expected cost of each row.
+        """
         return self.expected(proba).min(axis=-1)
 
     def of(self, y: Any, decided: Any) -> np.ndarray:
-        """What each decision cost, float64 (n,); both are positions among `classes`."""
+        """What each decision cost.
+
+        Parameters
+        ----------
+        y : int (n,)
+            True classes as positions in `classes`.
+        decided : int (n,)
+            Decided classes as positions in `classes`.
+
+        Returns
+        -------
+        float64 (n,)
+            Cost of each row, 0 where the decision is right.
+        """
         return self.matrix[np.asarray(y, dtype=np.int64), np.asarray(decided, dtype=np.int64)]
 
     def to_meta(self) -> dict[str, Any]:
-        """JSON values from which `from_meta` makes the same costs."""
+        """JSON values from which `from_meta` makes the same costs.
+
+        Returns
+        -------
+        dict
+            Lists, numbers and text.
+        """
         return {"classes": list(self.classes), "matrix": self.matrix.tolist()}
 
     @classmethod
     def from_meta(cls, meta: Mapping[str, Any]) -> ErrorCosts:
-        """The costs that `to_meta` described."""
+        """Restore the costs that `to_meta` described.
+
+        Parameters
+        ----------
+        meta : mapping
+            JSON values.
+
+        Returns
+        -------
+        ErrorCosts
+            The same costs.
+
+        Raises
+        ------
+        SynafaError
+            When the values are no error costs.
+        """
         try:
             return cls(tuple(meta["classes"]), np.array(meta["matrix"], dtype=np.float64))
         except (KeyError, TypeError, ValueError) as error:
             raise SynafaError(f"The stored error costs cannot be read ({error}); fit the model again.") from error
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write what `from_csv` reads."""
+        """Write what `from_csv` reads.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write.
+        """
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")
         writer.writerow(["true", *self.class_names])

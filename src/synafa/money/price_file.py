@@ -11,7 +11,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from synafa.files import write_text
 from synafa.money.cells import (
     EMPTY,
     SmallTable,
+    as_price,
     close_to,
     has_decimal_comma,
     is_thousand_like,
@@ -27,7 +28,9 @@ from synafa.money.cells import (
     read_cells,
     some,
 )
-from synafa.money.prices import PriceList, as_price
+
+if TYPE_CHECKING:
+    from synafa.money.prices import PriceList
 
 COLUMNS = ("feature", "price", "panel", "group", "price_in_group")
 Complain = Callable[[int, str, str], SynafaError]
@@ -50,7 +53,7 @@ def read_prices(
     *,
     known: Iterable[str] = (),
     default: float | None = None,
-) -> PriceList:
+) -> dict[str, Any]:
     """See `PriceList.from_csv`."""
     table = read_cells(path, "price list")
     columns = _columns(table)
@@ -84,7 +87,7 @@ def from_columns(
     panel: Sequence[str | None] | None = None,
     group: Sequence[str | None] | None = None,
     price_in_group: Sequence[Any] | None = None,
-) -> PriceList:
+) -> dict[str, Any]:
     """See `PriceList.from_columns`."""
     n = len(feature)
     columns: list[Sequence[Any]] = [
@@ -241,7 +244,7 @@ def _check(entries: list[_Entry], complain: Complain) -> None:
                     )
 
 
-def _price_list(entries: list[_Entry]) -> PriceList:
+def _price_list(entries: list[_Entry]) -> dict[str, Any]:
     panels: dict[str, list[int]] = {}
     groups: dict[str, int] = {}
     for j, entry in enumerate(entries):
@@ -250,7 +253,7 @@ def _price_list(entries: list[_Entry]) -> PriceList:
         if entry.group:
             groups.setdefault(entry.group, len(groups))
     panels = {name: members for name, members in panels.items() if len(members) > 1}
-    return PriceList(
+    return dict(
         feature_names=tuple(entry.feature for entry in entries),
         price=np.array([entry.price for entry in entries]),
         panels=tuple(tuple(members) for members in panels.values()),

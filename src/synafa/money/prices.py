@@ -17,10 +17,38 @@ from typing import Any
 import numpy as np
 
 from synafa.errors import SynafaError
-from synafa.money.cells import close_to
+from synafa.money.cells import as_price, close_to
 
 TOLERANCE = 1e-9  # of a price that should just fit what is left
 _META = ("feature_names", "price", "panels", "panel_names", "group", "group_names", "price_in_group")
+
+
+def reveal_matrix(n_features: int, panels: Iterable[Sequence[int]]) -> np.ndarray:
+    """Which features asking for one reveals.
+
+    Parameters
+    ----------
+    n_features : int
+        How many features there are.
+    panels : iterable of sequences of int
+        Features that are revealed together.
+
+    Returns
+    -------
+    bool (D, D)
+        Row j marks all that asking for feature j reveals: its panel, or itself alone.
+
+    Examples
+    --------
+    >>> reveal_matrix(3, [(0, 2)]).astype(int)
+    array([[1, 0, 1],
+           [0, 1, 0],
+           [1, 0, 1]])
+    """
+    revealed = np.eye(n_features, dtype=bool)
+    for panel in panels:
+        revealed[np.ix_(panel, panel)] = True
+    return revealed
 
 
 def affordable(price: Any, remaining: Any) -> np.ndarray:
@@ -53,7 +81,8 @@ class PriceList:
 
     Attributes
     ----------
-    feature_names : tuple of D str
+    feature_names : tuple of str
+        D names.
     price : float64 (D,)
         For a member of a panel, the panel's price.
     panels : tuple of tuples of int
@@ -63,6 +92,7 @@ class PriceList:
     price_in_group : float64 (D,)
         The price once a member of the group was paid, at most `price`; equal to `price` without a group.
     group_names, panel_names : tuple of str
+        What groups and panels are called.
 
     Examples
     --------
@@ -109,9 +139,15 @@ class PriceList:
 
         Parameters
         ----------
-        feature_names : names of the D features
-        costs : None, array of D costs, or mapping by name, default=None
+        feature_names : names
+            The D features.
+        costs : None, array of D costs or mapping by name, default=None
             None: all cost 1. In a mapping, features left out cost 1.
+
+        Returns
+        -------
+        PriceList
+            Every feature is revealed alone and always costs the same.
 
         Raises
         ------
@@ -146,10 +182,34 @@ class PriceList:
         group: Sequence[str | None] | None = None,
         price_in_group: Sequence[Any] | None = None,
     ) -> PriceList:
-        """From the columns of a price list, None or "" for an empty cell; the rules are those of `from_csv`."""
+        """Make a list from the columns of a price list; the rules are those of `from_csv`.
+
+        Parameters
+        ----------
+        feature : sequence of str
+            Names.
+        price : sequence of float
+            What each costs.
+        panel : sequence of str or None, default=None
+            The panel of each feature; None or "" for an empty cell.
+        group : sequence of str or None, default=None
+            The group of each feature; None or "" for an empty cell.
+        price_in_group : sequence of float or None, default=None
+            The price once a member of the group was paid; None or "" for an empty cell.
+
+        Returns
+        -------
+        PriceList
+            Prices in the order of `feature`.
+
+        Raises
+        ------
+        SynafaError
+            When the columns contradict each other.
+        """
         from synafa.money.price_file import from_columns
 
-        return from_columns(feature, price, panel, group, price_in_group)
+        return cls(**from_columns(feature, price, panel, group, price_in_group))
 
     @classmethod
     def from_csv(
@@ -182,7 +242,7 @@ class PriceList:
         """
         from synafa.money.price_file import read_prices
 
-        return read_prices(path, feature_names, known=known, default=default)
+        return cls(**read_prices(path, feature_names, known=known, default=default))
 
     @classmethod
     def resolve(
@@ -194,7 +254,22 @@ class PriceList:
         ----------
         spec : None, PriceList, path of a CSV, array of D costs, or mapping by name
             None, arrays and mappings as in `plain`, a path as in `from_csv`.
-        feature_names, known, default : as in `from_csv`
+        feature_names : names
+            The model's features, in order.
+        known : names, default=()
+            Features known from the start, as in `from_csv`.
+        default : float or None, default=None
+            Price of the features that are left out, as in `from_csv`.
+
+        Returns
+        -------
+        PriceList
+            Prices of `feature_names`.
+
+        Raises
+        ------
+        SynafaError
+            When what was given cannot be read or lacks a feature.
         """
         names = tuple(str(name) for name in feature_names)
         if isinstance(spec, PriceList):
@@ -205,6 +280,7 @@ class PriceList:
 
     @property
     def n_features(self) -> int:
+        """Number of features D."""
         return len(self.feature_names)
 
     @cached_property
@@ -215,11 +291,7 @@ class PriceList:
     @cached_property
     def reveals(self) -> np.ndarray:
         """bool (D, D): row j holds all that asking for feature j reveals."""
-        revealed = np.eye(self.n_features, dtype=bool)
-        for panel in self.panels:
-            revealed[np.ix_(panel, panel)] = True
-        revealed.flags.writeable = False
-        return revealed
+        return _frozen(reveal_matrix(self.n_features, self.panels), bool)
 
     @cached_property
     def panel(self) -> np.ndarray:
@@ -268,7 +340,20 @@ class PriceList:
         return prices
 
     def affordable(self, acquired: np.ndarray, remaining: Any) -> np.ndarray:
-        """Whether each feature's price now fits what is left, bool of the shape of `acquired`."""
+        """Whether each feature's price now fits what is left.
+
+        Parameters
+        ----------
+        acquired : bool (n, D) or (D,)
+            Features that were asked for, as in `now`.
+        remaining : float or float (n,)
+            What is left of the budget.
+
+        Returns
+        -------
+        bool, of the shape of `acquired`
+            Up to `TOLERANCE`.
+        """
         return affordable(self.now(acquired), remaining)
 
     def cost_of(self, features: Iterable[int], acquired: np.ndarray | None = None) -> float:
@@ -279,9 +364,15 @@ class PriceList:
 
         Parameters
         ----------
-        features : indices
-        acquired : bool (D,), default=None
+        features : iterable of int
+            Positions of the features.
+        acquired : bool (D,) or None, default=None
             As in `now`; None: nothing was asked for yet.
+
+        Returns
+        -------
+        float
+            The sum of the prices.
         """
         have = np.zeros(self.n_features, dtype=bool) if acquired is None else np.asarray(acquired, dtype=bool)
         have_panels = {int(i) for i in self.panel[have] if i >= 0}
@@ -309,7 +400,17 @@ class PriceList:
         return math.fsum(terms)
 
     def select(self, feature_names: Iterable[str]) -> PriceList:
-        """The price list of these features in this order; what is left of a panel or group stays together.
+        """A price list of these features in this order; what is left of a panel or group stays together.
+
+        Parameters
+        ----------
+        feature_names : names
+            Features of this list.
+
+        Returns
+        -------
+        PriceList
+            Prices of `feature_names`.
 
         Raises
         ------
@@ -336,20 +437,48 @@ class PriceList:
         )
 
     def to_meta(self) -> dict[str, Any]:
-        """JSON values from which `from_meta` makes the same list."""
+        """JSON values from which `from_meta` makes the same list.
+
+        Returns
+        -------
+        dict
+            Lists, numbers and text.
+        """
         meta = {name: getattr(self, name) for name in _META}
         return {k: v.tolist() if isinstance(v, np.ndarray) else _listed(v) for k, v in meta.items()}
 
     @classmethod
     def from_meta(cls, meta: Mapping[str, Any]) -> PriceList:
-        """The list that `to_meta` described."""
+        """Restore the list that `to_meta` described.
+
+        Parameters
+        ----------
+        meta : mapping
+            JSON values.
+
+        Returns
+        -------
+        PriceList
+            The same list.
+
+        Raises
+        ------
+        SynafaError
+            When the values are no price list.
+        """
         try:
             return cls(**{name: meta[name] for name in _META})
         except (KeyError, TypeError, ValueError) as error:
             raise SynafaError(f"The stored price list cannot be read ({error}); fit the model again.") from error
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write what `from_csv` reads; columns that say nothing are left out."""
+        """Write what `from_csv` reads; columns that say nothing are left out.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write.
+        """
         from synafa.money.price_file import write_prices
 
         write_prices(self, path)
@@ -390,17 +519,6 @@ class PriceList:
                 if len(set(values[list(panel)].tolist())) > 1:
                     members = ", ".join(repr(names[j]) for j in panel)
                     raise SynafaError(f"The members of panel {label!r} ({members}) must have one price and one group.")
-
-
-def as_price(name: str, value: Any, what: str = "price") -> float:
-    """A finite number of at least 0."""
-    try:
-        number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number) or number < 0:
-        raise SynafaError(f"The {what} of {name!r} is {value!r}; a {what} must be a finite number of at least 0.")
-    return number
 
 
 def _frozen(values: Any, dtype: type) -> np.ndarray:

@@ -102,8 +102,8 @@ class MaskedMLP:
         inputs = torch.cat([values * mask, mask.to(values.dtype)], dim=1)
         return forward(inputs, [layer.to(values.device) for layer in self._tensors])
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write weights and settings as one safetensors file with a JSON header."""
+    def save(self, path: str | os.PathLike[str], *, own: bool = False) -> None:
+        """Write weights and settings as one safetensors file with a JSON header; `own` as in `atomic_path`."""
         arrays = dict(zip(_NAMES, self.layers))
         meta = {
             "format": FORMAT,
@@ -113,7 +113,7 @@ class MaskedMLP:
             "profile": self.profile,
             "validation_losses": self.validation_losses,
         }
-        write_file(path, KIND, arrays, meta)
+        write_file(path, KIND, arrays, meta, own=own)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> MaskedMLP:

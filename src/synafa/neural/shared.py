@@ -13,6 +13,7 @@ from synafa.datasets.dataset import Dataset
 from synafa.errors import SynafaError
 from synafa.files import cache_dir, content_hash
 from synafa.neural.masked_mlp import FORMAT, MaskedMLP
+from synafa.neural.resume import resuming
 from synafa.neural.settings import config_for
 from synafa.neural.training import Progress
 
@@ -48,8 +49,9 @@ def shared_classifier(
             return replace(MaskedMLP.load(path), profile=profile)
         except SynafaError:
             pass  # a damaged cache entry is trained again and overwritten below
-    model = MaskedMLP.fit(dataset, config, seed=seed, progress=progress, profile=profile)
-    model.save(path)
+    with resuming(path.with_suffix(".unfinished")):
+        model = MaskedMLP.fit(dataset, config, seed=seed, progress=progress, profile=profile)
+        model.save(path, own=True)
     return model
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,8 @@ try:
     import torch
 except ImportError as error:  # pragma: no cover - depends on the installation
     raise MissingExtraError("torch", "neural") from error
+
+from synafa.neural.resume import resumable
 
 Progress = Callable[[float, str], None]
 """Called with the share of the work done, 0 to 1, and a short text."""
@@ -108,6 +111,14 @@ class Adam:
         self.gradient, self._mean, self._square = (torch.zeros_like(flat) for _ in range(3))
         self._scratch = torch.empty_like(flat)
 
+    def state_dict(self) -> dict[str, Any]:
+        return {"flat": self.flat, "mean": self._mean, "square": self._square, "steps": self.steps}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        for name, tensor in (("flat", self.flat), ("mean", self._mean), ("square", self._square)):
+            tensor.copy_(state[name])
+        self.steps = state["steps"]
+
     def step(self) -> None:
         self.steps += 1
         self._mean.lerp_(self.gradient, 0.1)
@@ -159,7 +170,9 @@ def _train(
 
     losses: list[float] = []
     best = flat.clone()
-    for epoch in range(config.epochs):
+    so_far: dict[str, Any] = {"losses": losses, "best": best}
+    for epoch in resumable("classifier", config.epochs, adam=adam, rng=rng, so_far=so_far):
+        losses, best = so_far["losses"], so_far["best"]  # those of an earlier run, if it was interrupted
         order = torch.from_numpy(rng.permutation(n))
         hidden_share = rng.uniform(config.lo, config.hi, size=-(-n // config.batch))
         for step, start in enumerate(range(0, n, config.batch)):
@@ -180,7 +193,7 @@ def _train(
             best.copy_(flat)
         if progress is not None:
             progress((epoch + 1) / config.epochs, f"classifier: epoch {epoch + 1} of {config.epochs}")
-    return [part.numpy().copy() for part in split_flat(best, shapes)], losses
+    return [part.numpy().copy() for part in split_flat(so_far["best"], shapes)], list(so_far["losses"])
 
 
 class _Validation:

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from synafa.plan.prices import TOLERANCE, Prices
+from synafa.money.prices import TOLERANCE
+from synafa.plan.prices import Prices
 from synafa.plan.tree import Tree
 
-__all__ = ["PLAN", "QUESTION", "REASONS", "REPLAN", "TELL", "TOLERANCE", "Choice", "Rule"]
+__all__ = ["PLAN", "QUESTION", "REASONS", "REPLAN", "TELL", "Choice", "Rule"]
 
 # The reason of a step, by number. "question": its answer decides what comes next; "plan": it is next in the plan;
 # "replan": the plan could not be followed, or there is more money; "tell": it is known from the start.

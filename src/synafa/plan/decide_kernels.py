@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-from synafa.plan.decide import PLAN, QUESTION, REPLAN, TELL, TOLERANCE
+from synafa.money.prices import TOLERANCE
+from synafa.plan.decide import PLAN, QUESTION, REPLAN, TELL
 
 
 @njit(cache=True)

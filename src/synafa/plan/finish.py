@@ -26,13 +26,13 @@ def finish(grower: Grower, root: Node, n_classes: int) -> Tree:
     _add(grower, root, n_classes, parts)
     arrays: dict[str, np.ndarray] = {}
     for name, found in parts.items():
-        if name in _INT or name in ("items", "runner"):
+        if name in _INT or name in ("items", "runner", "rest"):
             arrays[name] = np.array(found, dtype=np.int32)
         elif name in ("count", "class_counts"):
             arrays[name] = np.array(found, dtype=np.int64)
         else:
             arrays[name] = np.array(found, dtype=bool if name == "missing_left" else np.float64)
-    for name in ("runner", "runner_loss"):
+    for name in ("runner", "runner_loss", "rest", "rest_saving"):
         arrays[name] = arrays[name].reshape(-1, RUNNERS)
     return Tree(**arrays)
 
@@ -83,6 +83,9 @@ def _add_items(grower: Grower, node: Node, parts: dict[str, list[Any]]) -> None:
         parts["runner_loss"].append(losses)
     parts["planned"].append(len(parts["items"]) - len(spare))
     parts["stop"].append(len(parts["items"]))
+    others, savings = _rest(task, (*node.asked, *everything), pool, rows, some[:RUNNER_ROWS])
+    parts["rest"].append(others)
+    parts["rest_saving"].append(savings)
     now, later = judge.proba((*node.asked, *plan), rows), judge.proba((*node.asked, *plan, *further), rows)
     parts["sure"].append(float(now.max(axis=1).mean()) if len(rows) else 0.0)
     parts["changes"].append(float((now.argmax(axis=1) != later.argmax(axis=1)).mean()) if len(rows) else 0.0)
@@ -121,6 +124,28 @@ def _runners(task: Task, state: Plan, pool: np.ndarray, rows: np.ndarray) -> tup
     order = np.argsort(losses, kind="stable")[:RUNNERS]
     lacking = RUNNERS - len(order)
     return [*options[order].tolist(), *[-1] * lacking], [*losses[order].tolist(), *[np.nan] * lacking]
+
+
+def _rest(
+    task: Task, state: Plan, pool: np.ndarray, rows: np.ndarray, some: np.ndarray
+) -> tuple[list[int], list[float]]:
+    """Features after all others, by what they save beyond their price, with what each saves on all rows of the node."""
+    options = task.options(state, np.inf, pool)
+    found: list[int] = []
+    if len(options) and len(some):
+        prices = task.prices.all_now(state)[options]
+        gains = task.judge.sweep(state, [(int(j),) for j in options], some).mean(axis=0, dtype=np.float64)
+        found = options[np.argsort(task.margin * prices - gains, kind="stable")[:RUNNERS]].tolist()
+    judge = task.judge
+    measure = getattr(judge.measure, "exact", lambda: judge.measure)()
+
+    def value(asked: Plan) -> float:
+        return _mean(measure(judge.proba(asked, rows), judge.y[rows]))
+
+    now = value(state) if found else 0.0
+    savings = [value((*state, j)) - now for j in found]
+    lacking = RUNNERS - len(found)
+    return [*found, *[-1] * lacking], [*savings, *[0.0] * lacking]
 
 
 def _mean(utility: np.ndarray) -> float:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from synafa.plan.prices import TOLERANCE
+from synafa.money.prices import TOLERANCE
 from synafa.plan.root import Hints, swap_partners
 from synafa.plan.search import Plan, Task, best_prefix, fill, improve
 from synafa.plan.splits import LEAST_ROWS, Split, plain_between, propose

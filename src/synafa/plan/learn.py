@@ -9,8 +9,9 @@ import numpy as np
 
 from synafa.errors import SynafaError
 from synafa.plan.build import Progress, Rows, Settings, build
+from synafa.plan.case import names_to_mask
 from synafa.plan.decide import Rule
-from synafa.plan.inputs import Judged, candidates_of, names_to_mask
+from synafa.plan.inputs import Judged, candidates_of
 from synafa.plan.judge import Judge
 from synafa.plan.prices import Prices
 from synafa.plan.reasons import Overlap

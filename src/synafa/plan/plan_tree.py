@@ -8,42 +8,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from synafa.errors import SynafaError
-from synafa.information.counts import check_labels
+from synafa.plan.answering import PlanAnswers
 from synafa.plan.build import linear_copies
+from synafa.plan.case import Copies
 from synafa.plan.curve import BudgetPoint, budget_curve
-from synafa.plan.decide import REASONS, Rule
-from synafa.plan.inputs import (
-    Copies,
-    encode_case,
-    given_rows,
-    judged_rows,
-    names_to_mask,
-    number_encoder,
-    predictor_factory,
-    side_words,
-)
+from synafa.plan.decide import REASONS
+from synafa.plan.inputs import given_rows, judged_rows, number_encoder, predictor_factory
 from synafa.plan.learn import learn_tree, prepare
-from synafa.plan.reasons import Explainer, PlanRecommendation
-from synafa.plan.tree import Tree
+from synafa.policy.estimator import Names, PolicyEstimator, check_fitted, row_mask
 from synafa.policy.run import Run
-from synafa.policy.synafa import _check_targets, _is_numeric, _row_mask
-from synafa.table.encoder import TableEncoder
-
-if TYPE_CHECKING:
-    from synafa.graph.shape import DecisionGraph
-
-Names = Iterable[str]
 
 
-class PlanTree(BaseEstimator):
+class PlanTree(PlanAnswers, PolicyEstimator):
     """Which feature next, from complete plans judged on rows they were not learnt from.
 
     Parameters
@@ -68,14 +49,20 @@ class PlanTree(BaseEstimator):
     n_jobs : int or None, default=None
         Threads of `fit`; None for as many as Numba uses. Results do not depend on it.
     random_state : int, default=0
+        Seed of folds, predictors and searches.
 
     Attributes
     ----------
-    tree_ : Tree, `tree_.is_panel` says whether everybody follows one plan
-    classes_ : the class labels
-    predictor_ : class probabilities from what is known, fitted on all rows
-    budget_curve_ : list of BudgetPoint, what smaller budgets bring on the rows that confirmed the tree
-    judge_, judged_rows_ : what judged the plans, and the training rows it judged; not stored
+    tree_ : Tree
+        The plans; `tree_.is_panel` says whether everybody follows one.
+    classes_ : array (K,)
+        The class labels.
+    predictor_ : object
+        Class probabilities from what is known, fitted on all rows.
+    budget_curve_ : list of BudgetPoint
+        What smaller budgets bring on the rows that confirmed the tree.
+    judge_, judged_rows_ : object, array
+        What judged the plans, and the training rows it judged; not stored.
 
     Examples
     --------
@@ -88,13 +75,11 @@ class PlanTree(BaseEstimator):
     ([1, 1], 'x1')
     """
 
-    classes_: np.ndarray
-    rule_: Rule
-    tree_: Tree
     _curve: list[BudgetPoint] | None
     reason_names = REASONS
     uses_remaining = True
-    name = "plan-tree"
+    name = kind = "plan-tree"
+    number_types = (np.float64,)
 
     def __init__(
         self,
@@ -135,29 +120,34 @@ class PlanTree(BaseEstimator):
 
         Parameters
         ----------
-        X : DataFrame or array (n, D), empty cells allowed
-        y : classes (n,)
-        known : names of features that are there from the start and cost nothing (age, sex)
-        unavailable : names of features that are never to be acquired
-        target : what the class is called, for the reasons in plain words
-        groups : (n,), rows of one group (one patient) are judged by predictors that saw none of them
-        progress : called as `progress(share, text)`
+        X : DataFrame or array (n, D)
+            Training rows; an empty cell is one that was not measured.
+        y : array (n,)
+            Classes, at least two different ones.
+        known : names, default=()
+            Features that are there from the start and cost nothing (age, sex).
+        unavailable : names, default=()
+            Features that are never to be acquired.
+        target : str, default=""
+            What the class is called, for the reasons in plain words.
+        groups : array (n,) or None, default=None
+            Rows of one group (one patient) are judged by predictors that saw none of them.
+        progress : function or None, default=None
+            Called as `progress(share, text)`.
 
         Returns
         -------
         PlanTree
+            The object itself.
 
         Raises
         ------
         SynafaError
             When a setting or the table cannot be used.
         """
-        encoder, values = self._encode_training(X, y)
-        labels = check_labels(y, len(values))
-        _check_targets(labels)
-        self.classes_, classes = np.unique(labels, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise SynafaError(f"All rows are of one class ({str(self.classes_[0])!r}); there is nothing to tell apart.")
+        found, values = self._encode_training(X, y)
+        encoder = number_encoder(values) if found is None else found
+        classes = self._take_classes(y, len(values))
         prepare(self, encoder, known, unavailable, target)
         say = progress or (lambda share, text: None)
         groups = None if groups is None else np.asarray(groups)
@@ -200,11 +190,31 @@ class PlanTree(BaseEstimator):
 
         Parameters
         ----------
-        values_train, y_train, values_validation, y_validation : number arrays, classes 0..K-1
-        predictor : object with `predict_proba(values, mask)`; the additive interface or the shared network is faster
-        n_classes, names : default from the data
-        class_weighted : whether the predictor was trained with balanced class weights
-        panels : features that are revealed together, at the price of the one asked for
+        values_train : float (n, D)
+            Training rows as numbers.
+        y_train : int (n,)
+            Their classes, 0..K-1.
+        values_validation : float (m, D)
+            Rows that the predictor has not seen.
+        y_validation : int (m,)
+            Their classes.
+        predictor : object
+            With `predict_proba(values, mask)`; the additive interface or the shared network is faster.
+        n_classes : int or None, default=None
+            Number of classes; None: from the data.
+        names : names or None, default=None
+            Names of the features; None: x0, x1, ...
+        class_weighted : bool, default=False
+            Whether the predictor was trained with balanced class weights.
+        panels : iterable of iterables of int, default=()
+            Features that are revealed together, at the price of the one asked for.
+        progress : function or None, default=None
+            Called as `progress(share, text)`.
+
+        Returns
+        -------
+        PlanTree
+            The object itself.
         """
         values = np.concatenate([values_train, values_validation]).astype(np.float64)
         classes = np.concatenate([y_train, y_validation]).astype(np.int64)
@@ -224,7 +234,7 @@ class PlanTree(BaseEstimator):
     @property
     def budget_curve_(self) -> list[BudgetPoint]:
         """What smaller budgets bring on the rows that confirmed the tree: loss, AUROC, money spent; made on demand."""
-        check_is_fitted(self, "rule_")
+        check_fitted(self, "rule_")
         if self._curve is None:
             self._curve = budget_curve(self.rule_, self.judge_, self.judged_values_, self.checked_rows_, self.budget_)
         return self._curve
@@ -239,8 +249,26 @@ class PlanTree(BaseEstimator):
     ) -> Run:
         """Run every row's episode to its end.
 
-        known, unavailable : names, or bool (n, D), added to what `fit` was told
-        budget : in place of the one given at construction
+        Parameters
+        ----------
+        X : DataFrame or array (n, D)
+            Complete rows; only what the policy acquires is looked at.
+        known : names or bool (n, D), default=()
+            What is known from the start, added to what `fit` was told.
+        unavailable : names or bool (n, D), default=()
+            What cannot be acquired, added to what `fit` was told.
+        budget : float or None, default=None
+            In place of the one given at construction.
+
+        Returns
+        -------
+        Run
+            Order, reasons, final mask and cost of every row.
+
+        Raises
+        ------
+        SynafaError
+            When a name, the budget or a column cannot be used.
         """
         from synafa.plan.decide_kernels import acquire
 
@@ -249,8 +277,8 @@ class PlanTree(BaseEstimator):
         limit = self.budget_ if budget is None else float(budget)
         if not limit >= 0:
             raise SynafaError(f"budget must be a number of at least 0, got: {budget!r}.")
-        seen = np.ascontiguousarray(_row_mask(known, names, n) | self.known_)
-        blocked = np.ascontiguousarray(_row_mask(unavailable, names, n) | self.unavailable_) & ~seen
+        seen = np.ascontiguousarray(row_mask(known, names, n) | self.known_)
+        blocked = np.ascontiguousarray(row_mask(unavailable, names, n) | self.unavailable_) & ~seen
         reveals = self.prices_.reveals
         order, reasons, mask, cost = acquire(
             values, seen, blocked, limit, *self.rule_.arrays, reveals, bool((reveals.sum(axis=1) == 1).all()),
@@ -259,121 +287,71 @@ class PlanTree(BaseEstimator):
         used = int((order >= 0).any(axis=0).sum())
         return Run(order[:, :used].copy(), reasons[:, :used].copy(), mask, cost, names, REASONS)
 
-    def propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> np.ndarray:
-        """The next feature of every row in its own state, -1 for stop: the policy's side of the evaluation harness."""
-        return self.propose_with_reason(values, mask, remaining)[0]
-
-    def propose_with_reason(
-        self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """As `propose`, with the reason of each decision as an index into `reason_names`."""
+    def _propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         from synafa.plan.decide_kernels import propose
 
-        mask = np.ascontiguousarray(mask, dtype=bool)
         blocked = np.broadcast_to(self.unavailable_, mask.shape)
-        remaining = np.ascontiguousarray(remaining, dtype=np.float64)
-        return propose(np.ascontiguousarray(values), mask, blocked, remaining, *self.rule_.arrays)
-
-    def next_feature(
-        self,
-        observed: Mapping[str, Any] | None = None,
-        *,
-        remaining: float | None = None,
-        unavailable: Names = (),
-    ) -> PlanRecommendation:
-        """What to measure next for one case, and why, given named values.
-
-        A value of None says that the measurement was asked for and paid and gave no result.
-        """
-        check_is_fitted(self, "rule_")
-        values, mask = encode_case(self.encoder_, observed)
-        if remaining is None:
-            remaining = max(self.budget_ - self.rule_.spent(mask), 0.0)
-        elif not remaining >= 0:
-            raise SynafaError(f"remaining must be a number of at least 0, got: {remaining!r}.")
-        blocked = names_to_mask(unavailable, self.encoder_.feature_names_)
-        choice = self.rule_.decide(values, mask, float(remaining), blocked)
-        probabilities: dict[Any, float] = {}
-        if getattr(self, "predictor_", None) is not None:
-            row = self.predict_proba(values[None], mask[None])[0]
-            probabilities = {label: float(p) for label, p in zip(self.classes_.tolist(), row)}
-        return self._explainer().explain(choice, mask, float(remaining), blocked, probabilities)
-
-    def predict_proba(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        """Class probabilities from encoded values (n, D) and what of them is known (n, D)."""
-        check_is_fitted(self, "rule_")
-        if getattr(self, "predictor_", None) is None:
-            raise SynafaError("This model was saved without its predictor; fit it again to predict.")
-        return self.predictor_.predict_proba(*self.copies_.fill(np.asarray(values), np.asarray(mask, dtype=bool)))
-
-    def decision_graph(self, max_depth: int = 12, min_share: float = 0.0) -> DecisionGraph:
-        """The tree as a graph of questions and plans, counted on the judged rows; see DecisionGraph."""
-        from synafa.plan.graph import tree_graph
-
-        check_is_fitted(self, "rule_")
-        words = partial(side_words, self.encoder_)
-        names = self.encoder_.feature_names_
-        return tree_graph(self.tree_, names, tuple(self.classes_.tolist()), words, max_depth, min_share)
-
-    def encode(self, X: Any) -> np.ndarray:
-        """New rows as numbers (n, D), NaN where a cell is empty."""
-        check_is_fitted(self, "rule_")
-        if _is_numeric(X) and not hasattr(self, "feature_names_in_"):
-            return validate_data(self, X, reset=False, dtype=[np.float64], ensure_all_finite="allow-nan", order="C")
-        return self.encoder_.transform(X)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted policy and its predictor to one file; it holds no training rows."""
-        from synafa.arrays import write_file
-
-        arrays, meta = self.to_arrays()
-        write_file(path, "plan-tree", arrays, meta)
+        return propose(values, mask, blocked, remaining, *self.rule_.arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> PlanTree:
-        """Read what `save` wrote."""
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+            The model file.
+
+        Returns
+        -------
+        PlanTree
+            A fitted policy.
+
+        Raises
+        ------
+        SynafaError
+            When the file is none, is damaged or was written by a newer version.
+        """
         from synafa.arrays import read_file
 
         return cls.from_arrays(*read_file(path, "plan-tree"))
 
-    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Arrays and JSON values of the fitted policy; no training rows are among them."""
+    def _to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         from synafa.plan.store import to_arrays
 
-        check_is_fitted(self, "rule_")
         return to_arrays(self)
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> PlanTree:
-        """The policy that `to_arrays` described."""
+        """Restore the policy that `to_arrays` described.
+
+        Parameters
+        ----------
+        arrays : mapping of arrays
+            The arrays by name.
+        meta : mapping
+            The JSON values.
+
+        Returns
+        -------
+        PlanTree
+            A fitted policy.
+        """
         from synafa.plan.store import restore
 
-        return restore(cls, arrays, meta)
+        policy = cls()
+        restore(policy, arrays, meta)
+        policy.budget, policy.costs, policy.error_costs = meta["budget"], policy.prices_.price, policy.error_costs_
+        policy.margin, policy.random_state = meta["margin_setting"], meta["seed"]
+        policy.adaptive, policy.spend_all = meta["adaptive"], meta["spend_all"]
+        if meta["named"]:
+            policy.feature_names_in_ = np.asarray(policy.encoder_.feature_names_, dtype=object)
+        return policy
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        return tags
-
-    def _explainer(self) -> Explainer:
-        unit = "bits" if self.error_costs_ is None else "money"
-        names = self.encoder_.feature_names_
-        return Explainer(self.rule_, names, self.overlap_, self.margin_, unit, self.target_)
+    def _must_be_fitted(self) -> None:
+        check_fitted(self, "rule_")
 
     def _most_steps(self) -> int:
         tree = self.tree_
         longest = int((tree.stop - tree.start).max()) + int(self.known_.sum()) + 64
         return min(len(self.known_), longest)
-
-    def _encode_training(self, X: Any, y: Any) -> tuple[TableEncoder, np.ndarray]:
-        """The table's encoder and its values; plain number arrays are taken as they are."""
-        if y is None:
-            raise SynafaError("PlanTree requires y to be passed, but the target y is None.")
-        if _is_numeric(X):
-            X, _ = validate_data(self, X, y, dtype=[np.float64], ensure_all_finite="allow-nan", order="C")
-            return number_encoder(X), X
-        encoder = TableEncoder().fit(X)
-        validate_data(self, X, skip_check_array=True)  # notes names and width
-        return encoder, encoder.transform(X)

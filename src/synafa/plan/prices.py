@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-TOLERANCE = 1e-9  # of a price that should just fit
-
 
 @dataclass(frozen=True, eq=False)
 class Prices:

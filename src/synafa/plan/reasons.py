@@ -56,6 +56,10 @@ class PlanRecommendation:
         A feature that tells more by itself, and what is known that it mostly repeats.
     probabilities : dict
         Class probabilities from what is known, by class.
+    comes_with : str or None
+        For "tell": the member of the same panel that is known already, so that this one is at hand without charge.
+    best_left, best_left_price, best_left_saving : str or None, float, float
+        At a stop: the best test that is left, its price, and by how much it lowers the mean loss of the cases here.
     changes : float
         At a stop: the share of cases whose decision more measurements would change.
     node : int
@@ -82,6 +86,10 @@ class PlanRecommendation:
     instead_of: str | None = None
     because: str | None = None
     probabilities: dict[Any, float] = field(default_factory=dict)
+    comes_with: str | None = None
+    best_left: str | None = None
+    best_left_price: float = 0.0
+    best_left_saving: float = 0.0
     changes: float = 0.0
     node: int = 0
     target: str = "the class"
@@ -93,7 +101,7 @@ class PlanRecommendation:
 
     @property
     def known_at_start(self) -> bool:
-        return self.why == "tell"
+        return self.why == "tell" and self.comes_with is None
 
     @property
     def reason(self) -> str:
@@ -104,7 +112,10 @@ class PlanRecommendation:
     def stop_of(self) -> Stop:
         """The stop with the numbers of its sentence."""
         sure = max(self.probabilities.values(), default=0.0)
-        return Stop(self.stop_reason or "", sure, self.changes, self.remaining)
+        return Stop(
+            self.stop_reason or "", sure, self.changes, self.remaining, self.best_left, self.best_left_price,
+            self.best_left_saving, self.unit,
+        )  # fmt: skip
 
     @property
     def text(self) -> str:
@@ -113,7 +124,16 @@ class PlanRecommendation:
             return f"Stop: {self.reason}"
         if self.known_at_start:
             return f"Tell {self.feature} (known from the start): {self.reason}"
+        if self.comes_with is not None:
+            return f"Tell {self.feature} (no charge): {self.reason}"
         return f"Measure {self.feature} (cost {self.cost:g}): {self.reason}"
+
+    def telling(self, feature: str, comes_with: str) -> PlanRecommendation:
+        """In place of this: tell a feature that came with a known one in one panel, at no charge."""
+        return PlanRecommendation(
+            feature=feature, comes_with=comes_with, remaining=self.remaining, why="tell", unit=self.unit,
+            probabilities=self.probabilities, target=self.target,
+        )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """The fields, `branch`, `reason` and `text` as JSON values."""
@@ -185,7 +205,7 @@ class Explainer:
             loss_before=before,
             loss_next=after,
             loss_after=float(tree.loss_after[max(last, item)]) if item >= 0 else before,
-            plan=tuple(self.names[k] for k in tree.plan(choice.node) if not mask[k] and k != j),
+            plan=tuple(self.names[k] for k in tree.plan(choice.node) if k != j and not (mask[k] or blocked[k])),
             threshold=float(tree.threshold[choice.node]) if choice.reason == QUESTION else None,
             runners_up=_runners(tree, item, self.names, mask),
             instead_of=None if other < 0 else self.names[other],
@@ -218,9 +238,13 @@ class Explainer:
         end = int(tree.planned[node]) - 1
         loss = float(tree.loss_after[end]) if end >= tree.start[node] else float(tree.loss_before[node])
         sure = max(probabilities.values(), default=0.0)
+        best, price, saving = self._best_left(node, mask, remaining, blocked)
         return PlanRecommendation(
             feature=None,
             remaining=remaining,
+            best_left=best,
+            best_left_price=price,
+            best_left_saving=saving,
             stop_reason=stop_reason(self.rule, node, mask, remaining, blocked, sure),
             cases=int(tree.count[node]),
             loss_before=loss,
@@ -232,6 +256,20 @@ class Explainer:
             node=node,
             target=self.target,
         )
+
+    def _best_left(
+        self, node: int, mask: np.ndarray, remaining: float, blocked: np.ndarray
+    ) -> tuple[str | None, float, float]:
+        """The best test that can still be had after the node's whole plan, its price, and what it saves on average."""
+        tree = self.rule.tree
+        if not mask[list(tree.plan(node))].all():  # the numbers are of cases that followed the plan
+            return None, 0.0, 0.0
+        can = self.rule.can_ask(mask, remaining, blocked)
+        for j, saving in zip(tree.rest[node].tolist(), tree.rest_saving[node].tolist()):
+            if j >= 0 and can[j]:
+                price = self.rule.prices.now(j, np.flatnonzero(mask & ~self.rule.known).tolist())
+                return self.names[j], price, saving
+        return None, 0.0, 0.0
 
 
 def _losses(tree: Tree, node: int, item: int) -> tuple[float, float]:
@@ -251,15 +289,18 @@ def _runners(tree: Tree, item: int, names: Sequence[str], mask: np.ndarray) -> t
 
 def sentence(found: PlanRecommendation) -> str:
     """Why a feature is recommended."""
+    if found.comes_with is not None:
+        return f"it came with {found.comes_with}, in one panel."
     if found.known_at_start:
         return "what follows was planned with it."
     cases = "case" if found.cases == 1 else "cases"
     then = f" and then {_some(found.plan)}" if found.plan else ""
     told = f"over the {found.cases:,} {cases} like this one, measuring {found.feature} next{then}"
+    what, unit = ("cost of errors", "") if found.unit == "money" else ("loss", f" {found.unit}")
     if found.loss_after < found.loss_before:
-        told += f" lowers the expected loss from {found.loss_before:.2f} to {found.loss_after:.2f} {found.unit}"
+        told += f" lowers the expected {what} from {found.loss_before:.2f} to {found.loss_after:.2f}{unit}"
     else:
-        told += f" leaves the expected loss at {found.loss_before:.2f} {found.unit}"
+        told += f" leaves the expected {what} at {found.loss_before:.2f}{unit}"
     if found.why == "question":
         told += f"; what comes after depends on whether it is above {found.threshold:.4g}"
     if found.why == "replan":

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from synafa.plan.prices import TOLERANCE
+from synafa.money.prices import TOLERANCE
 from synafa.plan.search import SWAP_PARTNERS, Filled, Plan, Task, best_prefix, fill, improve, in_order
 
 SEARCH_ROWS = 5000

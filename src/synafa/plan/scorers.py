@@ -157,7 +157,8 @@ def make_scorer(parts: Parts, values: np.ndarray, n_classes: int) -> Scorer:
     first = parts[0][0]
     if len(parts) == 1 and hasattr(first, "layers") and hasattr(first, "n_features"):
         return NetworkScorer(first.layers, values)
-    if is_additive(first):
+    # Predictors of different width (one fold with a linear member, another without) have no common state.
+    if is_additive(first) and len({len(predictor.base) for predictor, _ in parts}) == 1:
         return AdditiveScorer(parts, values)
     return OpaqueScorer(parts, values, n_classes)
 

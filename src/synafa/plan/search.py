@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from synafa.money.prices import TOLERANCE
 from synafa.plan.judge import Judge
-from synafa.plan.prices import TOLERANCE, Prices
+from synafa.plan.prices import Prices
 
 Plan = tuple[int, ...]
 SCREEN_ROWS = 1000  # first comparison of many candidates

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from synafa.money.words import amount, percent
 from synafa.plan.decide import Rule
 
 SPENT = "budget spent"
@@ -19,12 +20,26 @@ RARELY = 0.02  # share of cases whose decision more measurements may change for 
 
 @dataclass(frozen=True)
 class Stop:
-    """The reason to stop, how sure the most probable class is, how often more would change a decision, money left."""
+    """A stop with the numbers of its sentence.
+
+    Attributes
+    ----------
+    reason : one of STOP_REASONS
+    sure : probability of the most probable class
+    changes : how often more would change a decision
+    remaining : money left
+    best, price, saving : the best test that is left, its price, and what it takes off the loss on average; or None
+    unit : of the saving, "bits" or "money"
+    """
 
     reason: str
     sure: float
     changes: float
     remaining: float
+    best: str | None = None
+    price: float = 0.0
+    saving: float = 0.0
+    unit: str = "bits"
 
 
 def stop_reason(rule: Rule, node: int, mask: np.ndarray, remaining: float, blocked: np.ndarray, sure: float) -> str:
@@ -47,9 +62,14 @@ def stop_sentence(stop: Stop) -> str:
         return f"the budget is spent; the remaining {stop.remaining:g} pays for nothing that would be measured next."
     if stop.reason == NOTHING:
         return "nothing is left that could be measured."
+    if stop.best is not None and stop.unit == "money":
+        unsure = ", not surely more than it costs" if stop.saving > stop.price else ""
+        best = f"the best remaining test ({stop.best}, {amount(stop.price)})"
+        return f"{best} is expected to save {amount(max(stop.saving, 0.0))}{unsure}."
     if stop.reason == ENOUGH:
-        return f"it is enough, {stop.sure:.0%} sure; more tests would change {one_in(stop.changes)}."
-    return f"nothing that is left is worth its price; more tests would change {one_in(stop.changes)}."
+        return f"it is enough, {percent(stop.sure)} sure; more tests would change {one_in(stop.changes)}."
+    told = f"; the best of it ({stop.best}) tells {stop.saving:.3f} bits" if stop.best and stop.saving >= 0.0005 else ""
+    return f"nothing that is left is worth its price{told}; more tests would change {one_in(stop.changes)}."
 
 
 def one_in(share: float) -> str:

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from synafa.errors import SynafaError
+from synafa.plan.case import Copies
 from synafa.plan.decide import Rule
-from synafa.plan.inputs import Copies
 from synafa.plan.prices import Prices
 from synafa.plan.reasons import Overlap
 from synafa.plan.tree import Tree
 from synafa.table.encoder import TableEncoder
 
 if TYPE_CHECKING:
+    from synafa.plan.answering import PlanAnswers
     from synafa.plan.plan_tree import PlanTree
 
 _PRICES = ("price", "price_in_group", "group", "reveals", "follows")
@@ -52,9 +53,9 @@ def to_arrays(policy: PlanTree) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     return arrays, meta
 
 
-def restore(cls: type[PlanTree], arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> PlanTree:
-    """The policy that `to_arrays` described."""
-    from synafa.money import ErrorCosts
+def restore(policy: PlanAnswers, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
+    """Give an estimator, or an object that is only asked, what `to_arrays` described."""
+    from synafa.money.errors import ErrorCosts
     from synafa.predictor import predictor_from_arrays
 
     try:
@@ -62,15 +63,9 @@ def restore(cls: type[PlanTree], arrays: Mapping[str, np.ndarray], meta: Mapping
         d = len(encoder.columns_)
         prices = Prices(**{name: arrays[f"prices_{name}"] for name in _PRICES}, fills=bool(meta["fills"]))
         errors = None if meta["error_costs"] is None else ErrorCosts.from_meta(meta["error_costs"])
-        policy = cls(
-            meta["budget"], prices.price, None, errors, margin=meta["margin_setting"], adaptive=meta["adaptive"],
-            spend_all=meta["spend_all"], random_state=meta["seed"],
-        )  # fmt: skip
         policy.encoder_, policy.target_ = encoder, str(meta["target"])
         policy.classes_ = np.asarray(meta["classes"])
         policy.n_features_in_ = d
-        if meta["named"]:
-            policy.feature_names_in_ = np.asarray(encoder.feature_names_, dtype=object)
         policy.prices_, policy.error_costs_ = prices, errors
         policy.copies_ = Copies(*(arrays[f"copies_{name}"] for name in _COPIES))
         policy.known_, policy.unavailable_ = arrays["known"], arrays["unavailable"]
@@ -84,10 +79,9 @@ def restore(cls: type[PlanTree], arrays: Mapping[str, np.ndarray], meta: Mapping
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise SynafaError("The model lacks a part or holds it in a wrong shape; fit and save it again.") from error
     policy.rule_ = Rule(policy.tree_, prices, policy.known_, policy.unavailable_)
-    return policy
 
 
-def _check(policy: PlanTree, d: int) -> None:
+def _check(policy: PlanAnswers, d: int) -> None:
     """Shapes that compiled code relies on."""
     prices = policy.prices_
     wide = all(getattr(prices, name).shape == (d,) for name in _PRICES[:3])

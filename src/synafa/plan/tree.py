@@ -37,6 +37,8 @@ class Tree:
     runner : int32 (L, 3), other features that could come at this place, best first, -1 for none
     runner_loss : float64 (L, 3), mean loss if they did
     left_over : float64 (N,), money on arrival
+    rest : int32 (N, 3), features that are in no list of the node, those that would save most for their price first
+    rest_saving : float64 (N, 3), mean loss that each would take off after all of the list, errors at what they cost
     """
 
     feature: np.ndarray
@@ -61,6 +63,8 @@ class Tree:
     runner: np.ndarray
     runner_loss: np.ndarray
     left_over: np.ndarray
+    rest: np.ndarray
+    rest_saving: np.ndarray
 
     @property
     def n_nodes(self) -> int:
@@ -104,7 +108,9 @@ class Tree:
         return tuple(reversed(path))
 
     def to_arrays(self) -> dict[str, np.ndarray]:
-        return {f"tree_{f.name}": getattr(self, f.name) for f in fields(self)}
+        """The arrays by name; what no decision looks at (the threshold of a leaf) is 0, not NaN."""
+        found = {f"tree_{f.name}": getattr(self, f.name) for f in fields(self)}
+        return {name: np.where(np.isnan(a), 0.0, a) if a.dtype.kind == "f" else a for name, a in found.items()}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], n_features: int) -> Tree:
@@ -128,7 +134,7 @@ def _is_sound(tree: Tree, n_features: int) -> bool:
     children = all(
         ((c[inner] > below) & (c[inner] < n)).all() and (c[~inner] == -1).all() for c in (tree.left, tree.right)
     )
-    named = all(((a >= -1) & (a < n_features)).all() for a in (tree.feature, tree.ask, tree.runner))
+    named = all(((a >= -1) & (a < n_features)).all() for a in (tree.feature, tree.ask, tree.runner, tree.rest))
     lists = (tree.start >= 0) & (tree.start <= tree.planned) & (tree.planned <= tree.stop) & (tree.stop <= length)
     items = ((tree.items >= 0) & (tree.items < n_features)).all()
     return bool(n and sizes and children and named and lists.all() and items and (tree.ask[inner] >= 0).all())

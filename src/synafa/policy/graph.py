@@ -1,7 +1,8 @@
 """SynAFA's rule as a decision graph: a node is a state of knowledge, an edge a result of its measurement.
 
 Two states are one node when everything a later decision can depend on is equal: the set of known features, the
-remaining budget, and the scores of all features still to be had. Nodes are counted on the training rows.
+remaining budget, and the scores of all features still to be had. Nodes are counted on the training rows; what was
+counted (`Counted`) is enough for every view that shows no more, so that a saved model needs no rows for its graph.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from synafa.graph.shape import MAX_DEPTH, MIN_SHARE, DecisionGraph, Edge, Node
 from synafa.policy.recommendation import Recommendation
 from synafa.policy.rule import DecisionRule
 
+AT_START = "Known at the start"  # in place of a feature
 _Arrival = tuple[int, str, int, str]  # an edge before its target has a number
 
 
@@ -35,6 +37,64 @@ class _State:
         return self.observed.tobytes() + np.float64(self.remaining).tobytes() + self.scores[left].tobytes()
 
 
+@dataclass(frozen=True)
+class Counted:
+    """A graph with what it left out, from which smaller graphs follow.
+
+    Attributes
+    ----------
+    graph : DecisionGraph, `depth` measurements deep, of states that at least `share` of the rows reach
+    depth, share : how much was followed
+    rare : rows in states that were too rare, by depth
+    deep : rows that go on after the last measurement
+    n : all rows
+    """
+
+    graph: DecisionGraph
+    depth: int
+    share: float
+    rare: tuple[int, ...]
+    deep: int
+    n: int
+
+    def view(self, max_depth: int, min_share: float) -> DecisionGraph:
+        """The graph with fewer measurements or without rarer states; the counts are those of all rows in a state."""
+        _check(max_depth, min_share)
+        nodes, offset = self.graph.nodes, self._offset
+        most, rare, deep = min(max_depth, self.depth) + offset, 0, 0
+        inflow: dict[int, list[Edge]] = {}
+        for edge in self.graph.edges:
+            inflow.setdefault(edge.target, []).append(edge)
+        place: dict[int, int] = {}
+        for node in nodes:
+            arrivals = [edge for edge in inflow.get(node.id, ()) if edge.source in place]
+            if node.depth > most or (node.id in inflow and not arrivals):
+                continue
+            if node.count < min_share * self.n:
+                rare += node.count
+            elif node.depth == most and node.feature is not None:
+                deep += node.count
+            else:
+                place[node.id] = len(place)
+        kept = tuple(replace(node, id=place[node.id]) for node in nodes if node.id in place)
+        edges = tuple(
+            replace(edge, source=place[edge.source], target=place[edge.target])
+            for edge in self.graph.edges
+            if edge.source in place and edge.target in place
+        )
+        rare += sum(self.rare[: most + 1])
+        deep = self.deep if max_depth >= self.depth else deep
+        cut = _cut(self.n, deep, rare, min(max_depth, self.depth), max(min_share, self.share))
+        if (max_depth > self.depth and self.deep) or (min_share < self.share and sum(self.rare)):
+            cut = (*cut, "More than that is not stored in a model file; the fitted model can draw it.")
+        return DecisionGraph(kept, edges, self.graph.classes, self.graph.feature_names, cut)
+
+    @property
+    def _offset(self) -> int:
+        """1 where the first node tells what is known at the start."""
+        return int(bool(self.graph.nodes) and self.graph.nodes[0].feature == AT_START)
+
+
 def build_graph(
     rule: DecisionRule, codes: np.ndarray, y: np.ndarray, max_depth: int = MAX_DEPTH, min_share: float = MIN_SHARE
 ) -> DecisionGraph:
@@ -42,14 +102,16 @@ def build_graph(
 
     States that fewer than `min_share` of the rows reach are left out; `cut` says how many rows that and the depth hide.
     """
-    if not isinstance(max_depth, int | np.integer) or max_depth < 1:
-        raise SynafaError(f"max_depth must be a whole number of at least 1, got: {max_depth!r}.")
-    if not isinstance(min_share, Real) or not 0 <= min_share < 1:
-        raise SynafaError(f"min_share must be a number of at least 0 and below 1, got: {min_share!r}.")
-    n, n_classes = len(codes), len(rule.classes)
+    _check(max_depth, min_share)
+    return count_graph(rule, codes, y, max_depth, min(min_share, MIN_SHARE)).view(max_depth, min_share)
+
+
+def count_graph(rule: DecisionRule, codes: np.ndarray, y: np.ndarray, max_depth: int, min_share: float) -> Counted:
+    """As `build_graph`, with all that smaller graphs need."""
+    n, n_classes, offset = len(codes), len(rule.classes), int(rule.known.any())
     nodes: list[Node] = []
     edges: list[Edge] = []
-    rare = deep = 0
+    rare, deep = [0] * (max_depth + offset + 1), 0
 
     def add(state: _State, depth: int, feature: str | None, reason: str, *why: str | None) -> int:
         shares = np.bincount(y[state.rows], minlength=n_classes) / max(len(state.rows), 1)
@@ -61,14 +123,14 @@ def build_graph(
         return node.id
 
     layer = _start(rule, codes, add)
-    for depth in range(int(rule.known.any()), max_depth + int(rule.known.any()) + 1):
+    for depth in range(offset, max_depth + offset + 1):
         grown: dict[bytes, tuple[_State, list[_Arrival]]] = {}
         for state, arrivals in layer:
             if len(state.rows) < min_share * n:
-                rare += len(state.rows)
+                rare[depth] += len(state.rows)
                 continue
             found = _recommendation(rule, codes, state)
-            if found.feature is not None and depth - int(rule.known.any()) == max_depth:
+            if found.feature is not None and depth - offset == max_depth:
                 deep += len(state.rows)
                 continue
             node = add(state, depth, found.feature, found.reason, found.why, found.stop_reason)
@@ -80,9 +142,17 @@ def build_graph(
                         kept[0].rows = np.concatenate([kept[0].rows, child.rows])
                     kept[1].append((node, label, len(child.rows), result))
         layer = list(grown.values())
-    return DecisionGraph(
-        tuple(nodes), tuple(edges), rule.classes, rule.feature_names, _cut(n, deep, rare, max_depth, min_share)
-    )
+        if not layer:
+            break
+    graph = DecisionGraph(tuple(nodes), tuple(edges), rule.classes, rule.feature_names)
+    return Counted(graph, max_depth, min_share, tuple(rare), deep, n)
+
+
+def _check(max_depth: int, min_share: float) -> None:
+    if not isinstance(max_depth, int | np.integer) or max_depth < 1:
+        raise SynafaError(f"max_depth must be a whole number of at least 1, got: {max_depth!r}.")
+    if not isinstance(min_share, Real) or not 0 <= min_share < 1:
+        raise SynafaError(f"min_share must be a number of at least 0 and below 1, got: {min_share!r}.")
 
 
 def _start(rule: DecisionRule, codes: np.ndarray, add: Any) -> list[tuple[_State, list[_Arrival]]]:
@@ -92,7 +162,7 @@ def _start(rule: DecisionRule, codes: np.ndarray, add: Any) -> list[tuple[_State
     if not rule.known.any():
         return layer
     names = [rule.feature_names[j] for j in np.flatnonzero(rule.known)]
-    root = add(everyone, 0, "Known at the start", ", ".join(names))
+    root = add(everyone, 0, AT_START, ", ".join(names))
     states = [(everyone, "")]
     for j in np.flatnonzero(rule.known):
         states = [

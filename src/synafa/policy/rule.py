@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from synafa.errors import SynafaError
+from synafa.money.prices import TOLERANCE
 from synafa.policy.branches import BRANCHES, CONDITIONAL, PAIR, SINGLE
 from synafa.policy.recommendation import NOTHING_LEFT, NOTHING_PAYS, UNAFFORDABLE, Recommendation
 from synafa.table.encoder import TableEncoder
@@ -24,7 +25,6 @@ from synafa.table.names import close_names
 
 # How far a budget binds: not at all before the purchase, for pairs as a whole, for every proposal.
 AFFORDABILITY = ("deployed", "pairs", "strict")
-TOLERANCE = 1e-9  # of a cost that should just fit
 
 
 @dataclass(frozen=True)

@@ -7,53 +7,74 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import validate_data
 
-from synafa.arrays import write_file
 from synafa.errors import SynafaError
 from synafa.graph.shape import MAX_DEPTH, MIN_SHARE, DecisionGraph
 from synafa.information.codes import Discretizer
-from synafa.information.counts import check_labels
+from synafa.information.planes import BinaryPlanes
 from synafa.information.tables import InformationTables
 from synafa.money.prices import TOLERANCE
 from synafa.policy.branches import BRANCHES
+from synafa.policy.estimator import Names, PolicyEstimator, check_fitted, row_mask
 from synafa.policy.recommendation import Recommendation
 from synafa.policy.rule import AFFORDABILITY, DecisionRule, check_amount, name_mask
 from synafa.policy.run import Run
 from synafa.table.encoder import Column, TableEncoder
 
-Names = str | Iterable[str]
 
-
-class UnfittedError(SynafaError, NotFittedError):
-    """An estimator was asked before it was fitted."""
-
-
-class SynAFA(BaseEstimator):
-    """Which feature next, from exact pairwise information.
+class SynAFA(PolicyEstimator):
+    r"""Which feature next, from exact pairwise information: the study's policy.
 
     Parameters
     ----------
-    budget : hard limit on the sum of costs of a row's acquired features
-    costs : None (all 1), an array of D costs, or a mapping by feature name (features left out cost 1)
-    cost_weight : bits that one unit of cost must promise; the study's lambda
-    pair_branch : whether two unobserved features may be proposed together
-    affordability : "strict" never proposes what no longer fits the budget; "pairs" only drops pairs that do not fit
-        together; "deployed" is the study's rule to the letter: a proposal that does not fit ends the episode
-    n_bins : 2 to 16 bins a feature; 2 is the study's rule
+    budget : float, default=10
+        Hard limit on the sum of costs of a row's acquired features.
+    costs : None, array of D costs or mapping by name, default=None
+        What measuring costs; None: all cost 1. Features left out of a mapping cost 1.
+    cost_weight : float, default=0.01
+        Bits that one unit of cost must promise; the study's lambda.
+    pair_branch : bool, default=True
+        Whether two unobserved features may be proposed together.
+    affordability : {"strict", "pairs", "deployed"}, default="strict"
+        "strict" never proposes what no longer fits the budget; "pairs" only drops pairs that do not fit together;
+        "deployed" is the study's rule to the letter: a proposal that does not fit ends the episode.
+    n_bins : int, default=2
+        Bins of a feature, 2 to 16; 2 is the study's rule.
 
     Attributes
     ----------
-    tables_ : InformationTables of the training rows
-    classes_ : the class labels
-    rule_ : DecisionRule, all that a decision depends on
-    codes_, y_ : codes (n, D) and class indices (n,) of the training rows, from which decision graphs are counted
+    tables_ : InformationTables
+        Information of the training rows.
+    classes_ : array (K,)
+        The class labels.
+    rule_ : DecisionRule
+        All that a decision depends on.
+    codes_, y_ : uint8 (n, D) and int64 (n,)
+        Codes and class indices of the training rows, from which decision graphs are counted; a
+        model that was read from a file has its decision graph instead.
+
+    Notes
+    -----
+    With O the observed features, :math:`x_k` their codes, :math:`c_j` the cost of a feature and :math:`\lambda` the
+    `cost_weight`, a feature and a pair of unobserved features score
+
+    .. math::
+
+       s_j = \max(I(X_j; Y), \max_{k \in O} I(Y; X_j \mid X_k = x_k)) - \lambda c_j
+
+       s_{jk} = I(X_j, X_k; Y) - \lambda (c_j + c_k)
+
+    The best score above zero wins, a pair only if strictly better than every feature; of a pair the member that tells
+    more alone is acquired first. A score never falls, so a copy of a known feature keeps its own: for tables with much
+    redundancy use `PlanTree`.
+
+    References
+    ----------
+    .. [1] J. Li, M. A. Dhali, H. R. Bouma, "When Does Synergy Help Active Feature Acquisition? A PID-Based Study".
 
     Examples
     --------
@@ -69,10 +90,11 @@ class SynAFA(BaseEstimator):
     """
 
     classes_: np.ndarray
-    codes_: np.ndarray
     rule_: DecisionRule
     tables_: InformationTables
     y_: np.ndarray
+    _codes: np.ndarray | BinaryPlanes  # absent in a model that was read from a file
+    _counted: Any  # what a file holds of the decision graph
 
     reason_names = BRANCHES
 
@@ -95,22 +117,128 @@ class SynAFA(BaseEstimator):
     def fit(self, X: Any, y: Any = None, *, known: Names = (), unavailable: Names = (), target: str = "") -> SynAFA:
         """Learn codes and information tables from training rows.
 
-        known : names of features that are there from the start and cost nothing (age, sex)
-        unavailable : names of features that are never to be acquired
-        target : what the class is called, for the reasons in plain words
+        Parameters
+        ----------
+        X : DataFrame or array (n, D)
+            Training rows; numbers and text, empty cells allowed.
+        y : array (n,)
+            Classes, at least two different ones.
+        known : str or names, default=()
+            Features that are there from the start and cost nothing (age, sex).
+        unavailable : str or names, default=()
+            Features that are never to be acquired.
+        target : str, default=""
+            What the class is called, for the reasons in plain words.
+
+        Returns
+        -------
+        SynAFA
+            The object itself.
+
+        Raises
+        ------
+        SynafaError
+            When a setting, a name, a cost or the table cannot be used; the sentence names it.
         """
         self._check_settings()
         encoder, values = self._encode_training(X, y)
         self.n_features_in_ = values.shape[1]
-        labels = check_labels(y, len(values))
-        _check_targets(labels)
-        self.classes_, self.y_ = np.unique(labels, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise SynafaError(f"All rows are of one class ({str(self.classes_[0])!r}); there is nothing to tell apart.")
-        discretizer = Discretizer(self.n_bins).fit(values)
-        discretizer.fill_ = encoder.fill_values_  # for text: the most frequent category
-        self.codes_ = discretizer.transform(values)
-        self.tables_ = InformationTables.from_codes(self.codes_, self.y_, self.n_bins)
+        self.y_ = self._take_classes(y, len(values))
+        planes = BinaryPlanes.from_values(values, self.y_) if self.n_bins == 2 else None
+        discretizer = Discretizer(self.n_bins)
+        if planes is not None:
+            if encoder is None:
+                encoder = _plain_encoder(planes.means)
+            discretizer.edges_, discretizer.fill_ = planes.edges, encoder.fill_values_
+            self._codes = planes
+            self.tables_ = InformationTables.from_counts(planes.counts())
+        else:
+            discretizer.fit(values)
+            if encoder is None:
+                encoder = _plain_encoder(discretizer.fill_)
+            discretizer.fill_ = encoder.fill_values_  # for text: the most frequent category
+            self._codes = discretizer.transform(values)
+            self.tables_ = InformationTables.from_codes(self._codes, self.y_, self.n_bins)
+        return self._finish(encoder, discretizer, known, unavailable, target)
+
+    def fit_stream(
+        self,
+        source: Any,
+        target: str,
+        *,
+        known: Names = (),
+        unavailable: Names = (),
+        drop: Names = (),
+        edges: Any = "exact",
+        checkpoint: str | os.PathLike[str] | None = None,
+        progress: Any = None,
+    ) -> SynAFA:
+        """Learn from a table that is read batch by batch, with the numbers that `fit` of the whole table gives.
+
+        Parameters
+        ----------
+        source : files, a folder, a pattern such as `"data/*.parquet"`, a Polars lazy frame, or anything that streams
+            Arrow record batches (DuckDB relations, pyarrow datasets and readers)
+        target : the column that holds the class
+        known, unavailable : as for `fit`
+        drop : columns to leave out
+        edges, checkpoint, progress : as for `synafa.stream.passes.stream_counts`
+
+        Notes
+        -----
+        Codes and classes of the first 100,000 rows are kept, for decision graphs.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> table = pl.LazyFrame({"a": [0, 0, 1, 1] * 50, "b": [0, 1, 0, 1] * 50, "y": [0, 1, 1, 0] * 50})
+        >>> SynAFA(budget=2).fit_stream(table, "y").next_feature().branch
+        'pair'
+        """
+        from synafa.stream.passes import stream_counts
+
+        self._check_settings()
+        found = stream_counts(
+            source,
+            target,
+            n_bins=self.n_bins,
+            drop=tuple(drop),
+            edges=edges,
+            checkpoint=checkpoint,
+            progress=progress,
+        )
+        return self.from_streamed(found, known=known, unavailable=unavailable, target=target)
+
+    def from_streamed(
+        self, found: Any, *, known: Names = (), unavailable: Names = (), target: str = "the class"
+    ) -> SynAFA:
+        """Fit to counts that were taken from a stream, here or on a cluster.
+
+        Parameters
+        ----------
+        found : Streamed
+            What `stream_counts` or `cluster_counts` returned, with as many bins as this policy.
+        known, unavailable, target
+            As for `fit`.
+
+        Returns
+        -------
+        SynAFA
+            The object itself.
+        """
+        self._check_settings()
+        names = found.encoder.feature_names_
+        self.n_features_in_, self.feature_names_in_ = len(names), np.asarray(names, dtype=object)
+        self.classes_, self.y_, self._codes = found.counts.classes, found.y, found.codes
+        self.tables_ = InformationTables.from_counts(found.counts)
+        discretizer = Discretizer(self.n_bins)
+        discretizer.edges_, discretizer.fill_ = found.edges, found.encoder.fill_values_
+        return self._finish(found.encoder, discretizer, known, unavailable, target)
+
+    def _finish(
+        self, encoder: TableEncoder, discretizer: Discretizer, known: Names, unavailable: Names, target: str
+    ) -> SynAFA:
+        """Make the rule of what was learnt."""
         names = encoder.feature_names_
         at_start = name_mask(known, names)
         self.rule_ = DecisionRule(
@@ -143,10 +271,29 @@ class SynAFA(BaseEstimator):
     ) -> Run:
         """Run every row's episode to its end.
 
-        known, unavailable : names, or bool (n, D), added to what `fit` was told
-        budget : in place of the one given at construction
-        on_stop : "stop" ends an episode when no proposal is above zero; "fallback" then acquires the lowest-index
-            feature that is left, as the study's hard-budget harness does
+        Parameters
+        ----------
+        X : DataFrame or array (n, D)
+            Complete rows; only what the policy acquires is looked at.
+        known : str, names or bool (n, D), default=()
+            What is known from the start, added to what `fit` was told.
+        unavailable : str, names or bool (n, D), default=()
+            What cannot be acquired, added to what `fit` was told.
+        budget : float or None, default=None
+            In place of the one given at construction.
+        on_stop : {"stop", "fallback"}, default="stop"
+            "stop" ends an episode when no proposal is above zero; "fallback" then acquires the lowest-index feature
+            that is left, as the study's hard-budget harness does.
+
+        Returns
+        -------
+        Run
+            Order, reasons, final mask and cost of every row.
+
+        Raises
+        ------
+        SynafaError
+            When the policy is not fitted, or a name, the budget or a column cannot be used.
         """
         from synafa.policy.kernels import acquire
 
@@ -157,8 +304,8 @@ class SynAFA(BaseEstimator):
         limit = rule.budget if budget is None else check_amount("budget", budget)
         codes = self.codes(X)
         n = len(codes)
-        seen = _row_mask(known, rule.feature_names, n) | rule.known
-        blocked = _row_mask(unavailable, rule.feature_names, n) | rule.unavailable
+        seen = row_mask(known, rule.feature_names, n) | rule.known
+        blocked = row_mask(unavailable, rule.feature_names, n) | rule.unavailable
         order, branch, cost = acquire(
             codes,
             seen,
@@ -184,27 +331,51 @@ class SynAFA(BaseEstimator):
         remaining: float | None = None,
         unavailable: Names = (),
     ) -> Recommendation:
-        """What to measure next for one case, and why, given named values."""
+        """What to measure next for one case, and why.
+
+        Parameters
+        ----------
+        observed : mapping or None, default=None
+            Values by feature name, as they are in the training table; None: nothing is known yet.
+        remaining : float or None, default=None
+            Budget that is left; None: the budget less the costs of what was observed.
+        unavailable : str or names, default=()
+            What cannot be measured for this case.
+
+        Returns
+        -------
+        Recommendation
+            `feature` (None: stop), `cost`, `why` or `stop_reason`, `information` in bits, and `text`, the same in a
+            sentence.
+
+        Raises
+        ------
+        SynafaError
+            When a name or a value is unknown, `remaining` is no amount, or the policy is not fitted.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.integers(0, 2, size=(400, 3)).astype(float)
+        >>> policy = SynAFA(budget=1).fit(X, X[:, 2].astype(int), target="the outcome")
+        >>> print(policy.next_feature().text)
+        Measure x2 (cost 1): it tells 1.000 bits about the outcome by itself.
+        >>> policy.next_feature({"x0": 1.0}, remaining=0.5).stop_reason
+        'unaffordable'
+        """
         check_fitted(self, "rule_")
         return self.rule_.next_feature(observed, remaining=remaining, unavailable=unavailable)
 
-    def propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> np.ndarray:
-        """The next feature of every row in its own state, -1 for stop: the policy's side of the evaluation harness."""
-        return self.propose_with_reason(values, mask, remaining)[0]
-
-    def propose_with_reason(
-        self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """As `propose`, with the branch of each decision as an index into `reason_names`."""
+    def _propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         from synafa.policy.kernels import propose
 
-        check_fitted(self, "rule_")
         rule = self.rule_
         feature, branch = propose(
             self._discretizer.transform(values),
-            np.ascontiguousarray(mask, dtype=bool),
+            mask,
             rule.unavailable,
-            np.ascontiguousarray(remaining, dtype=np.float64),
+            remaining,
             *self._pair_list(),
             rule.costs,
             rule.cost_weight,
@@ -213,39 +384,90 @@ class SynAFA(BaseEstimator):
         return feature, branch
 
     @property
+    def codes_(self) -> np.ndarray:
+        """Codes of the training rows, uint8 (n, D); unpacked when they are first asked for."""
+        if not hasattr(self, "_codes"):
+            raise SynafaError("A model that was read from a file holds no training rows; fit it again for them.")
+        if isinstance(self._codes, BinaryPlanes):
+            self._codes = self._codes.codes()
+        return self._codes
+
+    @property
+    def encoder_(self) -> TableEncoder:  # type: ignore[override]
+        """What turns a table into numbers."""
+        return self.rule_.encoder
+
+    @property
+    def target_(self) -> str:
+        """What the class is called."""
+        return self.rule_.target
+
+    @property
     def uses_remaining(self) -> bool:
         """Whether decisions depend on the remaining budget: those of the fitted rule, whatever was set since."""
         rule = getattr(self, "rule_", None)
         return (self.affordability if rule is None else rule.affordability) != "deployed"
 
     def decision_graph(self, max_depth: int = MAX_DEPTH, min_share: float = MIN_SHARE) -> DecisionGraph:
-        """The policy as a finite graph of states, counted on the training rows; see DecisionGraph."""
+        """Draw the policy as a finite graph of states, counted on the training rows.
+
+        Parameters
+        ----------
+        max_depth : int, default=5
+            Measurements that are followed.
+        min_share : float, default=0.01
+            States that fewer than this share of the rows reach are left out.
+
+        Returns
+        -------
+        DecisionGraph
+            Nodes, edges and a sentence for each thing that was cut off; it writes SVG, HTML, DOT and JSON.
+
+        Raises
+        ------
+        SynafaError
+            When the policy is not fitted or a limit is out of range.
+        """
         from synafa.policy.graph import build_graph
 
         check_fitted(self, "rule_")
+        if not hasattr(self, "_codes"):
+            return self._counted.view(max_depth, min_share)
         return build_graph(self.rule_, self.codes_, self.y_, max_depth=max_depth, min_share=min_share)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted policy to one file; `synafa.load_model` reads it back."""
-        write_file(path, "policy", *self.to_arrays())
+    def _to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """The rule and its decision graph; no training rows."""
+        from synafa.policy import graph_store
+        from synafa.policy.graph import count_graph
 
-    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Arrays and JSON values of the fitted policy, training codes included."""
-        check_fitted(self, "rule_")
         arrays, meta = self.rule_.to_arrays()
         if self.tables_.specific is None:
             raise SynafaError("A policy with estimated tables cannot be stored; fit it on exact ones.")
-        arrays |= {
-            "specific": self.tables_.specific,
-            "class_counts": self.tables_.class_counts,
-            "training_codes": np.packbits(self.codes_, axis=0) if self.n_bins == 2 else self.codes_,
-            "training_classes": self.y_.astype(np.int32),
-        }
-        return arrays, meta | {"n_bins": int(self.n_bins)}
+        if hasattr(self, "_codes"):
+            depth, share = graph_store.STORED_DEPTH, graph_store.STORED_SHARE
+            self._counted = count_graph(self.rule_, self.codes_, self.y_, depth, share)
+        drawn, about = graph_store.to_arrays(self._counted)
+        arrays |= {"specific": self.tables_.specific, "class_counts": self.tables_.class_counts, **drawn}
+        return arrays, meta | {"n_bins": int(self.n_bins), "graph": about}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> SynAFA:
-        """The policy that `to_arrays` described."""
+        """Restore the policy that `to_arrays` described.
+
+        Parameters
+        ----------
+        arrays : mapping of arrays
+            The arrays by name.
+        meta : mapping
+            The JSON values.
+
+        Returns
+        -------
+        SynAFA
+            A fitted policy.
+        """
+        from synafa.policy import graph_store
+
         rule = DecisionRule.from_arrays(arrays, meta)
         policy = cls(rule.budget, rule.costs, rule.cost_weight, rule.pair_branch, rule.affordability, meta["n_bins"])
         policy.rule_ = rule
@@ -253,11 +475,7 @@ class SynAFA(BaseEstimator):
         if rule.feature_names != tuple(f"x{j}" for j in range(rule.n_features)):  # fitted on a DataFrame
             policy.feature_names_in_ = np.asarray(rule.feature_names, dtype=object)
         policy.classes_ = np.asarray(rule.classes)
-        policy.y_ = arrays["training_classes"].astype(np.int64)
-        codes = arrays["training_codes"]
-        if policy.n_bins == 2:
-            codes = np.unpackbits(codes, axis=0, count=len(policy.y_))
-        policy.codes_ = np.ascontiguousarray(codes)
+        policy._counted = graph_store.from_arrays(arrays, meta["graph"], rule.classes, rule.feature_names)
         policy.tables_ = InformationTables(
             rule.single, rule.pair, rule.cond, arrays["specific"], arrays["class_counts"]
         )
@@ -266,43 +484,25 @@ class SynAFA(BaseEstimator):
         policy._discretizer.fill_ = rule.encoder.fill_values_
         return policy
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        return tags
-
     def _check_settings(self) -> None:
         check_amount("budget", self.budget)
         check_amount("cost_weight", self.cost_weight)
         if self.affordability not in AFFORDABILITY:
             raise SynafaError(f"affordability must be one of {list(AFFORDABILITY)}, got: {self.affordability!r}.")
 
-    def _encode_training(self, X: Any, y: Any) -> tuple[TableEncoder, np.ndarray]:
-        """The table's encoder and its values; plain number arrays are taken as they are."""
-        if y is None:
-            raise SynafaError("SynAFA requires y to be passed, but the target y is None.")
-        if _is_numeric(X):
-            X, _ = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", order="C")
-            fill = Discretizer(2).fit(X).fill_ if np.isnan(X).any() else X.mean(axis=0, dtype=np.float64)
-            encoder = TableEncoder()
-            encoder.columns_ = tuple(Column(f"x{j}", "number", (), float(mean)) for j, mean in enumerate(fill))
-            return encoder, X
-        encoder = TableEncoder()
-        values = encoder.fit_transform(X)
-        validate_data(self, X, skip_check_array=True)  # notes names and width
-        return encoder, values
-
-    def encode(self, X: Any) -> np.ndarray:
-        """New rows as numbers (n, D), NaN where a cell is empty."""
-        check_fitted(self, "rule_")
-        if _is_numeric(X) and not hasattr(self, "feature_names_in_"):
-            return validate_data(self, X, reset=False, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
-        return self.rule_.encoder.transform(X)  # columns by name, in any order, others ignored
-
     def codes(self, X: Any) -> np.ndarray:
-        """Codes of new rows, uint8 (n, D)."""
+        """Codes of new rows.
+
+        Parameters
+        ----------
+        X : DataFrame or array (n, D)
+            Rows as `encode` takes them.
+
+        Returns
+        -------
+        uint8 (n, D)
+            How many of its feature's edges each value exceeds.
+        """
         return self._discretizer.transform(self.encode(X))
 
     def _pair_list(self) -> tuple[np.ndarray, ...]:
@@ -319,10 +519,11 @@ class SynAFA(BaseEstimator):
         return (rule.single, rule.cond_by_value, *cached[1:])
 
 
-def check_fitted(estimator: Any, attribute: str) -> None:
-    """Refuse an estimator that has not been fitted."""
-    if not hasattr(estimator, attribute):
-        raise UnfittedError(f"This {type(estimator).__name__} is not fitted; call fit with training rows first.")
+def _plain_encoder(means: np.ndarray) -> TableEncoder:
+    """The encoder of an array of numbers, whose columns are called x0, x1, ..."""
+    encoder = TableEncoder()
+    encoder.columns_ = tuple(Column(f"x{j}", "number", (), float(mean)) for j, mean in enumerate(means))
+    return encoder
 
 
 def resolve_costs(costs: Any, names: tuple[str, ...]) -> np.ndarray:
@@ -338,36 +539,6 @@ def resolve_costs(costs: Any, names: tuple[str, ...]) -> np.ndarray:
             raise SynafaError(f"costs must hold one cost for each of the {len(names)} features, got {array.shape}.")
         given = array.tolist()
     return np.array([check_amount(f"The cost of {name!r}", cost) for name, cost in zip(names, given)])
-
-
-def _check_targets(labels: np.ndarray) -> None:
-    """Refuse labels that are measurements rather than classes."""
-    if labels.dtype.kind == "f" and not np.array_equal(labels, np.floor(labels)):
-        raise SynafaError("y must hold classes, got numbers with fractions (Unknown label type: continuous).")
-
-
-def _is_numeric(X: Any) -> bool:
-    """Whether X is an array of numbers rather than a DataFrame or text."""
-    if hasattr(X, "columns") or hasattr(X, "collect_schema"):
-        return False
-    if hasattr(X, "toarray") and hasattr(X, "nnz"):
-        return True  # sparse: validate_data refuses it in scikit-learn's words
-    return np.asarray(X).dtype.kind in "biufc" or not _holds_text(np.asarray(X))
-
-
-def _holds_text(array: np.ndarray) -> bool:
-    return array.dtype.kind in "US" or any(isinstance(value, str) for value in array.flat)
-
-
-def _row_mask(which: Names | np.ndarray, names: tuple[str, ...], n: int) -> np.ndarray:
-    """bool (n, D) from names or from a mask of that shape."""
-    if isinstance(which, np.ndarray) and which.dtype.kind not in "OUS":
-        if which.dtype != bool:
-            raise SynafaError(f"A mask must be of bool, got {which.dtype}; say .astype(bool) if that is what it means.")
-        if which.shape != (n, len(names)):
-            raise SynafaError(f"A mask must have the shape of the rows, {(n, len(names))}, got {which.shape}.")
-        return which
-    return np.broadcast_to(name_mask(which, names), (n, len(names)))
 
 
 def _most_steps(costs: np.ndarray, budget: float) -> int:

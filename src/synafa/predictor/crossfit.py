@@ -90,7 +90,7 @@ def cross_fit(
     >>> fitted.predict_proba(X, np.ones(X.shape, dtype=bool)).shape
     (200, 2)
     """
-    values, y, categories = check_table(values, y, n_classes, categories)
+    values, y, categories = check_table(values, y, n_classes, categories, groups)
     units = len(y) if groups is None else len(np.unique(np.asarray(groups)))
     if not 2 <= folds <= units:
         raise SynafaError(f"folds must be from 2 to {units}, the number of rows or groups, got: {folds}.")

@@ -65,7 +65,7 @@ def fit_predictor(
     Standardised values are clipped to plus and minus 8. Of more than 50,000 rows a random 50,000 are learnt from.
     A text column's 32 most frequent categories are told apart, the rest is one.
     """
-    values, y, categories = check_table(values, y, n_classes, categories)
+    values, y, categories = check_table(values, y, n_classes, categories, groups)
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1, user_api="blas"):  # sums in the same order, whatever the number of threads
@@ -73,7 +73,7 @@ def fit_predictor(
 
 
 def check_table(
-    values: Any, y: Any, n_classes: int, categories: Sequence[int] | None
+    values: Any, y: Any, n_classes: int, categories: Sequence[int] | None, groups: Any = None
 ) -> tuple[np.ndarray, np.ndarray, Sequence[int]]:
     """Arrays of the right types and shapes, or a sentence."""
     values, y = np.asarray(values, dtype=np.float64), np.asarray(y)
@@ -85,6 +85,8 @@ def check_table(
         raise SynafaError(f"There must be one class for each of the {len(values)} rows, got the shape: {y.shape}.")
     if n_classes < 1 or y.dtype.kind not in "iub" or y.min() < 0 or y.max() >= n_classes:
         raise SynafaError(f"Classes must be whole numbers from 0 to n_classes - 1 = {n_classes - 1}.")
+    if groups is not None and np.asarray(groups).shape != y.shape:
+        raise SynafaError(f"groups must have one entry for each of {len(y)} rows, got: {np.asarray(groups).shape}.")
     categories = [0] * values.shape[1] if categories is None else [int(c) for c in categories]
     if len(categories) != values.shape[1]:
         raise SynafaError(
@@ -124,7 +126,7 @@ def _fit(
 def _settings(n: int, n_columns: int) -> NetworkSettings:
     """More steps on more rows, fewer on very wide tables; more decay on fewer rows."""
     steps = int(np.clip(300 + 0.8 * n, 400, 1_600)) if n_columns <= 1_000 else 400
-    return NetworkSettings(steps=steps, decay=float(np.clip(300 / n, 0.2, 2.0)))
+    return NetworkSettings(steps=steps, decay=float(np.clip(300 / n, 0.3, 2.0)))
 
 
 def _assemble(columns: TrainingColumns, members: Members, notes: dict[str, Any]) -> MaskedPredictor:

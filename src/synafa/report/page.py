@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from synafa.report.style import CYCLE, MARKERS, css
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COLOURS = ("#C9543B", "#2F6FA7", "#2E9E7B", "#8A8F98", "#8A6FC9", "#B9659B", "#B58A1B", "#444444")
 _DASHES = ("-", "--", "-.", ":", "-", "--", "-.", ":")
-_MARKERS = "osD^vPX*"
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def curve_plot(curves: Sequence[Curve], xlabel: str, ylabel: str, title: str) ->
     figure = new_figure()
     axes = figure.subplots()
     for i, curve in enumerate(curves):
-        colour = COLOURS[i % len(COLOURS)]
+        colour = CYCLE[i % len(CYCLE)]
         if curve.low is not None and curve.high is not None:
             axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.13, linewidth=0)
         axes.plot(
@@ -113,7 +113,7 @@ def curve_plot(curves: Sequence[Curve], xlabel: str, ylabel: str, title: str) ->
             curve.y,
             color=colour,
             linestyle=_DASHES[i % len(_DASHES)],
-            marker=_MARKERS[i % len(_MARKERS)],
+            marker=MARKERS[i % len(MARKERS)],
             markersize=4.5,
             linewidth=1.8,
             label=curve.name,
@@ -135,7 +135,7 @@ def bar_plot(names: Sequence[str], parts: Sequence[tuple[str, Sequence[float]]],
     axes = figure.subplots()
     start = np.zeros(len(names))
     for i, (label, values) in enumerate(parts):
-        axes.barh(range(len(names)), values, left=start, color=COLOURS[i % len(COLOURS)], label=label, height=0.62)
+        axes.barh(range(len(names)), values, left=start, color=CYCLE[i % len(CYCLE)], label=label, height=0.62)
         start = start + np.asarray(values)
     axes.set_yticks(range(len(names)), [name if len(name) < 46 else name[:45] + "…" for name in names], fontsize=9)
     axes.invert_yaxis()
@@ -161,36 +161,29 @@ def _frame(title: str, body: str) -> str:
     return (
         f"<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'><title>{escape(title)}</title>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<style>{_STYLE}</style></head>\n<body>{body}\n<script>{_SCRIPT}</script></body></html>\n"
+        f"<style>{css(_STYLE)}</style></head>\n<body>{body}\n<script>{_SCRIPT}</script></body></html>\n"
     )
 
 
 _STYLE = """
-body{font:16px/1.5 system-ui,'Segoe UI',Helvetica,Arial,sans-serif;color:#1d2733;background:#fff;margin:0}
-main{max-width:960px;margin:0 auto;padding:24px}
-main.wide{max-width:none}
-h1{font-size:1.7em;margin:.2em 0 .4em}
-h2{font-size:1.25em;margin:1.8em 0 .4em;border-bottom:1px solid #dde3e9;padding-bottom:.2em}
-svg.plot{max-width:100%;height:auto;display:block;margin:.6em 0}
-.pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(400px,1fr));gap:12px}
-.scroll{overflow-x:auto}
-table{border-collapse:collapse;font-size:.9em;margin:.6em 0}
-caption{text-align:left;color:#4a5665;padding-bottom:.3em}
-th,td{padding:.3em .8em .3em 0;text-align:left;vertical-align:top;border-bottom:1px solid #e6ebf0}
-th{font-weight:600;color:#4a5665}
-td.number{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-blockquote{margin:.6em 0;padding:.5em 1em;border-left:4px solid #C9543B;background:#f7f9fb}
-.zoom{width:min(94vw,1500px);margin-left:50%;transform:translateX(-50%)}
-.wide .zoom{width:auto;margin-left:0;transform:none}
-.buttons{position:sticky;top:0;padding:.3em 0;background:#fff;z-index:1}
-.buttons button{font:inherit;font-size:.85em;margin-right:.4em;padding:.2em .8em;border:1px solid #8fa1b3;
-border-radius:6px;background:#fff;cursor:pointer}
-.pane{overflow:auto;max-height:85vh;border:1px solid #dde3e9;border-radius:6px}
-details{margin-top:1em}
-summary{cursor:pointer}
-@media print{.zoom{width:auto;margin-left:0;transform:none}@page{size:A4 landscape;margin:10mm}.buttons{display:none}
-.pane{overflow:visible;max-height:none;border:0}.pane svg{width:100%!important;height:auto!important;max-height:170mm}
-section{break-inside:avoid}main{max-width:none;padding:0}}
+main { max-width: 960px; margin: 0 auto; padding: 24px; }
+main.wide { max-width: none; }
+h2 { font-size: 1.25rem; margin: 1.8em 0 .4em; border-bottom: 1px solid var(--line); padding-bottom: .2em; }
+svg.plot { max-width: 100%; height: auto; display: block; margin: .6em 0; background: #fff; border-radius: 6px; }
+.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(400px, 100%), 1fr)); gap: 12px; }
+table { margin: .6em 0; }
+blockquote { margin: .6em 0; padding: .5em 1em; border-left: 4px solid var(--accent); background: var(--tint); }
+.zoom { width: min(94vw, 1500px); margin-left: 50%; transform: translateX(-50%); }
+.wide .zoom { width: auto; margin-left: 0; transform: none; }
+.buttons { position: sticky; top: 0; padding: .3em 0; background: var(--page); z-index: 1; }
+.buttons button { font: inherit; font-size: .85em; margin-right: .4em; padding: .2em .8em; min-height: 24px;
+  border: 1px solid var(--edge); border-radius: 6px; background: var(--card); color: var(--ink); cursor: pointer; }
+.pane { overflow: auto; max-height: 85vh; border: 1px solid var(--line); border-radius: 6px; background: #fff; }
+details { margin-top: 1em; }
+@media print { .zoom { width: auto; margin-left: 0; transform: none; } @page { size: A4 landscape; margin: 10mm; }
+  .buttons { display: none; } .pane { overflow: visible; max-height: none; border: 0; }
+  .pane svg { width: 100% !important; height: auto !important; max-height: 170mm; }
+  section { break-inside: avoid; } main { max-width: none; padding: 0; } }
 """
 
 _SCRIPT = """

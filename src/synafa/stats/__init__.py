@@ -12,6 +12,7 @@ from synafa.stats.multiplicity import MultiplicityResult, adjusted_stars, benjam
 from synafa.stats.paired import PairedResult, SignTestResult, paired_bootstrap, paired_bootstrap_statistic, sign_test
 from synafa.stats.permutation import PairPermutationResult, pair_permutation_test, pair_table
 from synafa.stats.row_values import auroc_values, balanced_accuracy_values, log_loss_values
+from synafa.stats.shares import normal_interval, roc_area, wilson_interval
 
 __all__ = [
     "BootstrapResult",
@@ -31,12 +32,15 @@ __all__ = [
     "instance_bootstrap",
     "jackknife_interval",
     "log_loss_values",
+    "normal_interval",
     "pair_permutation_test",
     "pair_table",
     "paired_bootstrap",
     "paired_bootstrap_statistic",
     "prediction_interval",
     "pvalue_text",
+    "roc_area",
     "sign_test",
     "t_interval",
+    "wilson_interval",
 ]

@@ -1,8 +1,9 @@
 """Turns a DataFrame or an array into float64 columns, with everything that has to be learnt learnt from training rows.
 
 Numbers stay as they are and booleans become 0 and 1. Text becomes the position of the string among the sorted distinct
-training strings. An empty cell, and a string that no training row had, becomes NaN. `fill` replaces NaN by the training
-mean of a number column and by the most frequent training category of a text column.
+training strings. An empty cell, and a string that no training row had, becomes NaN; so does every cell of a text column
+with more than `MOST_CATEGORIES` different values, names or free text of which nothing is kept. `fill` replaces NaN by
+the training mean of a number column and by the most frequent training category of a text column.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from synafa.table.names import check_unique, close_names, some_names
 if TYPE_CHECKING:
     import polars as pl
 
+
+MOST_CATEGORIES = 100
+"""A text column with more different values than this counts as empty, and none of its values is stored."""
 
 _MANY = 1000  # cells from which on it pays to look at each distinct one once
 
@@ -47,8 +51,8 @@ class TableEncoder:
     Columns of a DataFrame are found by name, in any order, and columns that were not there at fit time are ignored; an
     array must have the same width. Fitted attributes: `columns_`, `feature_names_`.
 
-    Example
-    -------
+    Examples
+    --------
     >>> import polars as pl
     >>> train = pl.DataFrame({"age": [40, None, 60], "sex": ["m", "f", "f"]})
     >>> encoder = TableEncoder().fit(train)
@@ -105,9 +109,13 @@ class TableEncoder:
         self._fit(names, cells)
         return self._encode(cells)
 
-    def fill(self, values: np.ndarray) -> np.ndarray:
-        """A copy of encoded rows with every NaN replaced by its column's fill value."""
-        return np.where(np.isnan(values), self.fill_values_, values)
+    def fill(self, values: np.ndarray, copy: bool = True) -> np.ndarray:
+        """Encoded rows with every NaN replaced by its column's fill value, by default as a copy."""
+        if copy:
+            return np.where(np.isnan(values), self.fill_values_, values)
+        for column, fill in zip(values.T, self.fill_values_):
+            column[np.isnan(column)] = fill
+        return values
 
     def encode_value(self, name: str, value: Any) -> float:
         """One cell, as `transform` would encode it; a numeric string is read as a number."""
@@ -254,12 +262,15 @@ def _fit_column(name: str, raw: np.ndarray | _Text) -> Column:
         return _text_column(
             name, Counter(_text(value) for i, value in enumerate(raw) if not _missing_or_refused(name, i, value))
         )
+    from synafa.table.sums import mean_of
+
     numbers = _numbers(name, raw)
-    known = numbers[~np.isnan(numbers)]
-    return Column(name, "number", (), float(known.mean()) if len(known) else 0.0)
+    return Column(name, "number", (), mean_of(numbers[~np.isnan(numbers)]))
 
 
 def _text_column(name: str, counts: Mapping[str, int]) -> Column:
+    if len(counts) > MOST_CATEGORIES:
+        return Column(name, "text")
     categories = tuple(sorted(counts))  # not as a NumPy array of text, which drops zero characters at the end
     most_frequent = max(range(len(categories)), key=lambda i: counts[categories[i]], default=0)
     return Column(name, "text", categories, float(most_frequent))

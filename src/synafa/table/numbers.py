@@ -19,7 +19,7 @@ NEARLY_NUMERIC = ("missing", "stop", "text")
 NEARLY = 0.95
 # What `str.strip()` takes off: Polars' own idea of a space leaves out four control characters.
 SPACES = "".join(chr(i) for i in range(0x3001) if chr(i).isspace())
-_DECIMAL_COMMA = r"^[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+([eE][+-]?\d+)?$"
+DECIMAL_COMMA = r"^[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+([eE][+-]?\d+)?$"
 _WORDS = ("true", "false", "inf", "+inf", "-inf", "infinity", "+infinity", "-infinity", "nan", "+nan", "-nan")
 _THOUSANDS = r"^[+-]?\d{1,3},\d{3}$"
 
@@ -93,7 +93,7 @@ def _numbers(text: pl.Series, separator: str, tell: Tell) -> tuple[pl.Series, in
     import polars as pl
 
     numbers = text.cast(pl.Float64, strict=False)
-    comma = text.str.contains(_DECIMAL_COMMA)
+    comma = text.str.contains(DECIMAL_COMMA)
     count = int(comma.sum() or 0)
     if not count:
         return numbers, 0
@@ -112,7 +112,7 @@ def _numbers(text: pl.Series, separator: str, tell: Tell) -> tuple[pl.Series, in
 
 
 def _commas_read(text: pl.Series, count: int) -> Notice:
-    row = int(text.str.contains(_DECIMAL_COMMA).fill_null(False).arg_true()[0]) + 1
+    row = int(text.str.contains(DECIMAL_COMMA).fill_null(False).arg_true()[0]) + 1
     cell = str(text[row - 1])
     words = f"Column {text.name!r} has decimal commas in {count} cell(s), first {cell!r} in row {row}; read as numbers."
     return Notice(words, text.name, row, cell, count)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 MAX_CLASSES = 256
 _SAMPLE_ROWS = 10_000
+_MOST_COST_BYTES = 50_000_000
 _CSV_SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _PARQUET_SUFFIXES = (".parquet", ".pq")
 _EXCEL_SUFFIXES = (".xlsx", ".xls", ".xlsm", ".ods")
@@ -182,10 +183,11 @@ def parse_costs(
 def _cost(name: str, value: Any) -> float:
     try:
         cost = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         cost = math.nan
     if not math.isfinite(cost) or cost < 0:
-        raise SynafaError(f"The cost of {name!r} is {value!r}; a cost must be a finite number of at least 0.")
+        shown = repr(value)[:40] if not isinstance(value, int) or abs(value) < 10**30 else "a number of many digits"
+        raise SynafaError(f"The cost of {name[:60]!r} is {shown}; a cost must be a finite number of at least 0.")
     return cost
 
 
@@ -194,8 +196,15 @@ def _read_costs(path: Path) -> dict[str, Any]:
         raise SynafaError(f"There is no cost file {str(path)!r}.")
     if path.suffix.lower() == ".json":
         try:
+            if path.stat().st_size > _MOST_COST_BYTES:
+                raise SynafaError(
+                    f"The cost file {str(path)!r} has {path.stat().st_size:,} bytes, more than {_MOST_COST_BYTES:,}; "
+                    "it must hold one cost for each feature."
+                )
             value = json.loads(path.read_text(encoding="utf-8"))
-        except (ValueError, OSError) as error:
+        except SynafaError:
+            raise
+        except (ValueError, OSError, RecursionError) as error:
             raise SynafaError(f"The cost file {str(path)!r} is not readable JSON.") from error
         if not isinstance(value, dict):
             raise SynafaError(f"The cost file {str(path)!r} must hold one object of the form {{name: cost}}.")
@@ -204,7 +213,8 @@ def _read_costs(path: Path) -> dict[str, Any]:
     if not {"feature", "cost"} <= set(table.columns):
         raise SynafaError(f"The cost file {str(path)!r} needs the columns 'feature' and 'cost'.")
     names = [str(name) for name in table["feature"]]
-    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    seen: set[str] = set()
+    twice = next((name for name in names if name in seen or seen.add(name)), None)  # type: ignore[func-returns-value]
     if twice is not None:
         raise SynafaError(f"The cost file {str(path)!r} names {twice!r} twice.")
     return dict(zip(names, table["cost"].to_list()))

@@ -6,6 +6,7 @@ remaining}` and answers with a `Recommendation`. The case stays in the browser: 
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import ipaddress
@@ -13,13 +14,16 @@ import json
 import math
 import re
 import socket
-import threading
-import webbrowser
+import sys
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from synafa.errors import MissingExtraError, SynafaError
+from synafa.web import server
+from synafa.web.server import address as address
+from synafa.web.server import listen as listen
+from synafa.web.server import serve as serve
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -43,6 +47,7 @@ def create_app(rule: DecisionRule, hosts: Sequence[str] = LOOPBACK) -> Starlette
         from starlette.exceptions import HTTPException
         from starlette.middleware import Middleware
         from starlette.middleware.trustedhost import TrustedHostMiddleware
+        from starlette.requests import ClientDisconnect
         from starlette.responses import HTMLResponse
         from starlette.routing import Route
     except ImportError as error:
@@ -62,7 +67,17 @@ def create_app(rule: DecisionRule, hosts: Sequence[str] = LOOPBACK) -> Starlette
         return _json(rule.next_feature(case["observed"], **_options(case)).to_dict())
 
     async def refuse(request: Request, error: Exception) -> Response:
+        if isinstance(error, UnfinishedRequestError):  # what is still to come of it must not be taken for a new one
+            return _json({"error": str(error)}, error.status, {"Connection": "close"})
         return _json({"error": str(error)}, 400)
+
+    async def leave(request: Request, error: Exception) -> Response:
+        return _json({"error": "The client has left."}, 400, {"Connection": "close"})  # nobody reads this
+
+    async def fail(request: Request, error: Exception) -> Response:
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        print(f"synafa: {request.method} {request.url.path} failed: {text[:300]}", file=sys.stderr, flush=True)
+        return _json({"error": "The server failed at this request; the line on its terminal says why."}, 500)
 
     async def miss(request: Request, error: Exception) -> Response:
         code = error.status_code if isinstance(error, HTTPException) else 404
@@ -76,7 +91,7 @@ def create_app(rule: DecisionRule, hosts: Sequence[str] = LOOPBACK) -> Starlette
             Route("/api/next", recommend, methods=["POST"]),
         ],
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)],
-        exception_handlers={SynafaError: refuse, HTTPException: miss},
+        exception_handlers={SynafaError: refuse, HTTPException: miss, ClientDisconnect: leave, Exception: fail},
     )
 
 
@@ -129,36 +144,6 @@ def read_case(body: bytes) -> dict[str, Any]:
     return {"observed": observed, "unavailable": unavailable, "remaining": _number(remaining)}
 
 
-def serve(app: Starlette, listener: socket.socket, *, open_page: bool = False) -> None:
-    """Answer on a listening socket until interrupted."""
-    try:
-        import uvicorn
-    except ImportError as error:
-        raise MissingExtraError("uvicorn", "web") from error
-    config = uvicorn.Config(
-        app, log_level="warning", access_log=False, loop="asyncio", http="h11", ws="none", lifespan="off"
-    )
-    if open_page:  # in a thread of its own: a browser in the terminal would otherwise wait for us and we for it
-        threading.Thread(target=webbrowser.open, args=(address(listener),), daemon=True).start()
-    uvicorn.Server(config).run(sockets=[listener])
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens on the host and port; 0 takes any free port."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family)
-    except (OSError, OverflowError, UnicodeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise SynafaError(f"Cannot listen on {host} port {port}: {reason}; choose another --host or --port.") from error
-
-
-def address(listener: socket.socket) -> str:
-    """Where a browser finds a listening socket."""
-    host, port = listener.getsockname()[:2]
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
-
-
 def is_loopback(listener: socket.socket) -> bool:
     """Whether only this machine can reach a listening socket."""
     return ipaddress.ip_address(listener.getsockname()[0]).is_loopback
@@ -175,21 +160,35 @@ def _number(value: Any) -> float | None:
         return None
 
 
+class UnfinishedRequestError(SynafaError):
+    """A request that was answered before its end had come."""
+
+    def __init__(self, text: str, status: int) -> None:
+        super().__init__(text)
+        self.status = status
+
+
 async def _body(request: Request) -> bytes:
-    body = b""
-    async for piece in request.stream():
-        body += piece
-        if len(body) > MAX_BODY:
-            raise SynafaError(f"The request is longer than {MAX_BODY:,} bytes; send one case.")
-    return body
+    body = bytearray()
+    try:
+        async with asyncio.timeout(server.BODY_SECONDS):
+            async for piece in request.stream():
+                body += piece
+                if len(body) > MAX_BODY:
+                    raise UnfinishedRequestError(f"The request is longer than {MAX_BODY:,} bytes; send one case.", 400)
+    except TimeoutError:
+        raise UnfinishedRequestError(
+            f"The request did not arrive within {server.BODY_SECONDS:g} s; send it again.", 408
+        ) from None
+    return bytes(body)
 
 
-def _json(value: dict[str, Any], status: int = 200) -> Response:
+def _json(value: dict[str, Any], status: int = 200, more: Mapping[str, str] | None = None) -> Response:
     from starlette.responses import Response
 
     finite = {key: None if isinstance(item, float) and not math.isfinite(item) else item for key, item in value.items()}
     text = json.dumps(finite, ensure_ascii=False, allow_nan=False)
-    headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+    headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", **(more or {})}
     # A lone surrogate in a name has no UTF-8 form.
     return Response(text.encode("utf-8", "replace"), status, headers, media_type="application/json")
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+from synafa.table.sums import CHUNKS, add_values
+
 BLOCK = 16  # columns a thread handles together: one cache line of float32
 TILE = 64  # rows copied together
 SHARES = 8  # parts of the columns that threads take
@@ -94,26 +96,6 @@ def _threshold(column: np.ndarray, median: float, low: float, high: float, third
 
 
 @njit(cache=True)
-def _sum(column: np.ndarray) -> float:
-    """A sum in eight fixed lanes: fast, and the same on every machine and thread count."""
-    quarter = column.size // 8
-    a, b, c, d, e, f, g, h = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for i in range(quarter):
-        k = 8 * i
-        a += column[k]
-        b += column[k + 1]
-        c += column[k + 2]
-        d += column[k + 3]
-        e += column[k + 4]
-        f += column[k + 5]
-        g += column[k + 6]
-        h += column[k + 7]
-    for i in range(8 * quarter, column.size):
-        a += column[i]
-    return ((a + b) + (c + d)) + ((e + f) + (g + h))
-
-
-@njit(cache=True)
 def binary_threshold(column: np.ndarray) -> float:
     """The threshold of one column."""
     n = column.size
@@ -139,12 +121,21 @@ def binary_threshold(column: np.ndarray) -> float:
     return _threshold(column, median, low, high, third)
 
 
+@njit(cache=True)
+def _finite(column):  # type: ignore[no-untyped-def]
+    """Whether no value is NaN or infinite."""
+    odd = 0
+    for i in range(column.size):
+        odd += column[i] - column[i] != 0
+    return odd == 0
+
+
 @njit(parallel=True, cache=True)
 def summarise_binary(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Means and thresholds (D,) of the study's binarisation; a mean that is not finite tells of NaN or infinity."""
+    """Exact sums (D, CHUNKS) and thresholds (D,) of the study's binarisation; NaN for a column with NaN or infinity."""
     n, d = X.shape
-    means = np.empty(d)
-    thresholds = np.empty(d)
+    sums = np.zeros((d, CHUNKS), np.int64)
+    thresholds = np.full(d, np.nan)
     zero = X.dtype.type(0)
     blocks = (d + BLOCK - 1) // BLOCK
     for share in prange(SHARES):
@@ -158,10 +149,10 @@ def summarise_binary(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
                     for i in range(first, last):
                         columns[c, i] = X[i, start + c] + zero  # -0.0 becomes 0.0: equal values, equal bits
             for c in range(width):
-                total = _sum(columns[c])
-                means[start + c] = total / n
-                thresholds[start + c] = binary_threshold(columns[c]) if np.isfinite(total) else np.nan
-    return means, thresholds
+                if _finite(columns[c]):
+                    add_values(sums[start + c], columns[c])
+                    thresholds[start + c] = binary_threshold(columns[c])
+    return sums, thresholds
 
 
 @njit(parallel=True, cache=True)

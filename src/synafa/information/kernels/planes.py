@@ -222,3 +222,18 @@ def pack_values(X: np.ndarray, rows: np.ndarray) -> np.ndarray | None:
         from_least = opened & (least.min(axis=0) == lower)
         columns = np.flatnonzero(_planes(n, lower, upper, from_least, some, above, kept, n_kept, planes))
     return planes if _one_by_one(X, rows, columns, planes).all() else None
+
+
+@njit(parallel=True, cache=True)
+def unpack_planes(planes, rows, n):  # type: ignore[no-untyped-def]
+    """uint8 (n, D) from planes of one bit a feature; `rows` lists a row for each bit, -1 for padding."""
+    d = planes.shape[0]
+    codes = np.empty((n, d), np.uint8)
+    for w in prange(planes.shape[1]):
+        words = planes[:, w].copy()
+        for bit in range(64):
+            row = rows[64 * w + bit]
+            if row >= 0:
+                for j in range(d):
+                    codes[row, j] = np.uint8(words[j] >> np.uint64(bit) & np.uint64(1))
+    return codes

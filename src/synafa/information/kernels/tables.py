@@ -11,14 +11,23 @@ import numpy as np
 from numba import njit, prange
 
 BLOCK = 8  # features handled together
+TABULATED = 1 << 21  # counts below this are looked up, larger ones computed: a table of them would not fit
 
 
 def n_log_n(largest: int) -> tuple[np.ndarray, float]:
-    """`f(n)` for n = 0..largest as int64 in units of the returned step (a power of two, in bits)."""
-    counts = np.arange(largest + 1, dtype=np.float64)
+    """`f(n)` for n = 0..largest below TABULATED, int64, in units of the returned step (a power of two, in bits)."""
+    counts = np.arange(min(largest + 1, TABULATED), dtype=np.float64)
     bits = counts * np.log2(np.maximum(counts, 1.0))
-    shift = 60 - int(np.ceil(np.log2(bits[-1] + 2.0)))
+    shift = 60 - int(np.ceil(np.log2(largest * np.log2(max(largest, 1.0)) + 2.0)))
     return np.rint(bits * 2.0**shift).astype(np.int64), 2.0**-shift
+
+
+@njit(cache=True)
+def _f(f, step, count):  # type: ignore[no-untyped-def]
+    """`f(count)`."""
+    if count < f.size:
+        return f[count]
+    return np.int64(np.rint(count * np.log2(np.float64(count)) / step))
 
 
 @njit(cache=True)
@@ -58,15 +67,15 @@ def single_table(codes: np.ndarray, class_counts: np.ndarray, f: np.ndarray, ste
     n = class_counts.sum()
     single = np.empty(d)
     for j in prange(d):
-        total = f[n]
+        total = _f(f, step, n)
         for y in range(n_classes):
-            total -= f[class_counts[y]]
+            total -= _f(f, step, class_counts[y])
         for a in range(n_bins):
             rows = 0
             for y in range(n_classes):
                 rows += codes[y, j, a]
-                total += f[codes[y, j, a]]
-            total -= f[rows]
+                total += _f(f, step, codes[y, j, a])
+            total -= _f(f, step, rows)
         single[j] = _bits(total, n, step)
     return single
 
@@ -78,9 +87,9 @@ def pair_tables(  # type: ignore[no-untyped-def]
     """Fill `pair` (D, D): I(X_j, X_k; Y), and `cond` (D, D, bins): I(Y; X_j | X_k = v), but not their diagonals."""
     n_classes, d, n_bins = codes.shape
     n = class_counts.sum()
-    base = f[n]
+    base = _f(f, step, n)
     for y in range(n_classes):
-        base -= f[class_counts[y]]
+        base -= _f(f, step, class_counts[y])
     # f of the margins: rows with code a (D, bins), and the class terms of each code (D, bins)
     code_rows = np.zeros((d, n_bins), np.int64)
     class_terms = np.zeros((d, n_bins), np.int64)
@@ -88,7 +97,7 @@ def pair_tables(  # type: ignore[no-untyped-def]
         for a in range(n_bins):
             for y in range(n_classes):
                 code_rows[j, a] += codes[y, j, a]
-                class_terms[j, a] += f[codes[y, j, a]]
+                class_terms[j, a] += _f(f, step, codes[y, j, a])
     blocks = (d + BLOCK - 1) // BLOCK
     for index in prange(blocks):
         block = index // 2 if index % 2 == 0 else blocks - 1 - index // 2  # long and short parts in turn
@@ -107,26 +116,26 @@ def pair_tables(  # type: ignore[no-untyped-def]
                         term = 0
                         for y in range(n_classes):
                             rows += cells[y, a, b]
-                            term += f[cells[y, a, b]]
-                        term -= f[rows]
+                            term += _f(f, step, cells[y, a, b])
+                        term -= _f(f, step, rows)
                         along_k += term
                         along_j[a] += term
                     total += along_k
                     # I(Y; X_j | X_k = b): sum of cells - rows - classes + stratum
                     stratum = code_rows[k, b]
-                    cond[j, k, b] = _bits(along_k - class_terms[k, b] + f[stratum], stratum, step)
+                    cond[j, k, b] = _bits(along_k - class_terms[k, b] + _f(f, step, stratum), stratum, step)
                 for a in range(n_bins):
                     stratum = code_rows[j, a]
-                    cond[k, j, a] = _bits(along_j[a] - class_terms[j, a] + f[stratum], stratum, step)
+                    cond[k, j, a] = _bits(along_j[a] - class_terms[j, a] + _f(f, step, stratum), stratum, step)
                 value = _bits(total, n, step)
                 pair[j, k] = value
                 pair[k, j] = value
 
 
 @njit(cache=True)
-def _two(rows, ones, f):  # type: ignore[no-untyped-def]
+def _two(rows, ones, f, step):  # type: ignore[no-untyped-def]
     """f of both classes of a cell minus f of the cell, for `rows` rows of which `ones` are of the second class."""
-    return f[ones] + f[rows - ones] - f[rows]
+    return _f(f, step, ones) + _f(f, step, rows - ones) - _f(f, step, rows)
 
 
 @njit(parallel=True, cache=True)
@@ -136,13 +145,13 @@ def pair_tables_two(  # type: ignore[no-untyped-def]
     """`pair_tables` for two bins and two classes, without the scratch arrays: the same sums, so the same values."""
     d = codes.shape[1]
     n = class_counts[0] + class_counts[1]
-    base = f[n] - f[class_counts[0]] - f[class_counts[1]]
+    base = _f(f, step, n) - _f(f, step, class_counts[0]) - _f(f, step, class_counts[1])
     rows = np.empty((d, 2), np.int64)
     terms = np.empty((d, 2), np.int64)  # f(stratum) minus the class terms of the stratum
     for j in range(d):
         for a in range(2):
             rows[j, a] = codes[0, j, a] + codes[1, j, a]
-            terms[j, a] = f[rows[j, a]] - f[codes[0, j, a]] - f[codes[1, j, a]]
+            terms[j, a] = _f(f, step, rows[j, a]) - _f(f, step, codes[0, j, a]) - _f(f, step, codes[1, j, a])
     blocks = (d + BLOCK - 1) // BLOCK
     for index in prange(blocks):
         block = index // 2 if index % 2 == 0 else blocks - 1 - index // 2
@@ -151,11 +160,11 @@ def pair_tables_two(  # type: ignore[no-untyped-def]
             for j in range(first, min(last, k)):
                 ones = joint[1, j, k]
                 both = joint[0, j, k] + ones
-                term11 = _two(both, ones, f)
-                term10 = _two(rows[j, 1] - both, codes[1, j, 1] - ones, f)
-                term01 = _two(rows[k, 1] - both, codes[1, k, 1] - ones, f)
+                term11 = _two(both, ones, f, step)
+                term10 = _two(rows[j, 1] - both, codes[1, j, 1] - ones, f, step)
+                term01 = _two(rows[k, 1] - both, codes[1, k, 1] - ones, f, step)
                 left, left_ones = rows[j, 0] - rows[k, 1] + both, codes[1, j, 0] - codes[1, k, 1] + ones
-                term00 = _two(left, left_ones, f)
+                term00 = _two(left, left_ones, f, step)
                 cond[j, k, 0] = _bits(term00 + term10 + terms[k, 0], rows[k, 0], step)
                 cond[j, k, 1] = _bits(term01 + term11 + terms[k, 1], rows[k, 1], step)
                 cond[k, j, 0] = _bits(term00 + term01 + terms[j, 0], rows[j, 0], step)

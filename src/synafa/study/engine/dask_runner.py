@@ -9,11 +9,14 @@ from __future__ import annotations
 import queue
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from synafa.errors import MissingExtraError, SynafaError
+from synafa.study.engine.claims import Claims
 from synafa.study.engine.execute import Outcome, execute_stored, package_versions
 from synafa.study.engine.progress import Progress, Silent
+from synafa.study.engine.runner import claim
 from synafa.study.engine.schedule import Schedule, Summary
 from synafa.study.engine.store import Store
 from synafa.study.engine.unit import Unit
@@ -40,17 +43,21 @@ def run_on_dask(units: Sequence[Unit], store: Store, address: str, progress: Pro
 
 def run_with_client(units: Sequence[Unit], store: Store, client: Client, progress: Progress | None = None) -> Summary:
     """`run_on_dask` for a client that is already connected."""
+    store.prepare()
     schedule = Schedule(units, store, _threads(client))
     store.sweep(schedule.units.values())
     shown = progress if progress is not None else Silent()
     answers: queue.Queue[Future] = queue.Queue()
     flying: dict[str, tuple[Unit, Future]] = {}
+    claims = Claims()
     shown.begin(schedule)
     alone_since = time.monotonic()
     try:
         while not schedule.finished:
             schedule.workers = max(1, _threads(client))
-            _submit(schedule, client, flying, answers)
+            _submit(schedule, client, flying, answers, claims)
+            if client.status not in ("running", "connecting"):
+                raise _lost(client)
             alone_since = time.monotonic() if _threads(client) else alone_since
             if time.monotonic() - alone_since > _NO_WORKER_SECONDS:
                 raise SynafaError("The Dask cluster has had no worker for a minute; start one and run again.")
@@ -61,7 +68,8 @@ def run_with_client(units: Sequence[Unit], store: Store, client: Client, progres
                 continue
             unit, _ = flying.pop(str(future.key))
             outcome = _outcome(future)
-            store.save(unit, outcome)
+            outcome = _stored(store, unit, outcome)
+            claims.release(store.lock(unit))
             if outcome.status == "done":
                 schedule.succeed(unit)
             else:
@@ -71,9 +79,29 @@ def run_with_client(units: Sequence[Unit], store: Store, client: Client, progres
         return schedule.close()
     except KeyboardInterrupt:
         return schedule.close(interrupted=True)
+    except OSError as error:  # Dask's closed connections are among them
+        raise _lost(client) from error
     finally:
-        client.cancel([future for _, future in flying.values()])
+        claims.release_all()
+        with suppress(Exception):  # the scheduler may be gone
+            client.cancel([future for _, future in flying.values()])
         shown.end(schedule)
+
+
+def _lost(client: Client) -> SynafaError:
+    address = getattr(getattr(client, "scheduler", None), "address", None) or "its address"
+    return SynafaError(
+        f"The Dask scheduler at {address} was lost; what is finished is stored, and the next run goes on from there."
+    )
+
+
+def _stored(store: Store, unit: Unit, outcome: Outcome) -> Outcome:
+    """Write an outcome; a result that cannot be written is a failed unit."""
+    try:
+        store.save(unit, outcome)
+    except Exception as problem:
+        return Outcome("failed", record=outcome.record, error=f"The result could not be stored: {problem}")
+    return outcome
 
 
 def _threads(client: Client) -> int:
@@ -81,14 +109,17 @@ def _threads(client: Client) -> int:
 
 
 def _submit(
-    schedule: Schedule, client: Client, flying: dict[str, tuple[Unit, Future]], answers: queue.Queue[Any]
+    schedule: Schedule,
+    client: Client,
+    flying: dict[str, tuple[Unit, Future]],
+    answers: queue.Queue[Any],
+    claims: Claims,
 ) -> None:
     """Send ready units until every worker thread has one."""
     for unit in schedule.ready():
         if len(flying) >= schedule.workers:
             return
-        if schedule.store.status(unit) == "done":
-            schedule.skip(unit)
+        if not claim(schedule, unit, claims):
             continue
         # A fresh key each time: Dask would answer a retried unit with its remembered failure.
         key = f"{unit.experiment}-{unit.key}-{time.monotonic_ns()}"

@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Results of one experiment under one profile; units that are not finished are simply absent."""
+    """Results of one experiment under one profile; units that are not finished, or are damaged, are absent."""
 
     settings: Settings
     units: Sequence[Unit]
     finished: Sequence[UnitResult]
     failed: Sequence[UnitResult] = ()
+    damaged: Sequence[str] = ()
 
     @classmethod
     def read(cls, units: Sequence[Unit], settings: Settings) -> Results:
@@ -31,7 +32,8 @@ class Results:
         everything = with_needs(units)
         found = [result for result in map(store.load, everything) if result is not None]
         done = [result for result in found if result.status == "done"]
-        return cls(settings, everything, done, [result for result in found if result.status == "failed"])
+        failed = [result for result in found if result.status == "failed"]
+        return cls(settings, everything, done, failed, list(store.damaged.values()))
 
     def __iter__(self) -> Iterator[UnitResult]:
         return iter(self.finished)

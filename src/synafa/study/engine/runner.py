@@ -5,11 +5,13 @@ Workers are spawned with one thread for every numerical library, so that results
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from multiprocessing import connection, get_context, parent_process
@@ -18,6 +20,7 @@ from multiprocessing.context import SpawnProcess
 from typing import Any
 
 from synafa.errors import SynafaError
+from synafa.study.engine.claims import Claims
 from synafa.study.engine.execute import Outcome, execute, package_versions
 from synafa.study.engine.progress import Progress, Silent
 from synafa.study.engine.schedule import Schedule, Summary
@@ -37,6 +40,10 @@ ONE_THREAD = {
 }
 
 
+_LOOK_AGAIN = 0.3  # seconds between looks at what another run does
+_PR_SET_PDEATHSIG = 1
+
+
 @dataclass
 class _Worker:
     process: SpawnProcess
@@ -51,50 +58,67 @@ def run_units(
     count = workers if workers is not None else os.cpu_count() or 1
     if count < 1:
         raise SynafaError(f"The number of workers must be at least 1, got: {count}.")
+    store.prepare()
     schedule = Schedule(units, store, count)
     store.sweep(schedule.units.values())
     shown = progress if progress is not None else Silent()
     crew: list[_Worker] = []
+    claims = Claims()
     shown.begin(schedule)
     try:
         while not schedule.finished:
-            _hand_out(schedule, crew, count)
-            if not any(worker.unit for worker in crew):
-                if schedule.finished:
-                    break
-                continue
-            _collect(schedule, crew, shown)
+            waiting = _hand_out(schedule, crew, count, claims)
+            if any(worker.unit for worker in crew):
+                _collect(schedule, crew, shown, claims)
+            elif waiting:
+                time.sleep(_LOOK_AGAIN)  # another run computes all that is left
             shown.update(schedule)
         return schedule.close()
     except KeyboardInterrupt:
         return schedule.close(interrupted=True)
     finally:
         _dismiss(crew)
+        claims.release_all()
         shown.end(schedule)
 
 
-def _hand_out(schedule: Schedule, crew: list[_Worker], count: int) -> None:
-    """Give each idle worker the next ready unit, hiring workers up to `count`."""
+def _hand_out(schedule: Schedule, crew: list[_Worker], count: int, claims: Claims) -> bool:
+    """Give each idle worker the next ready unit, hiring workers up to `count`; whether another run holds some."""
+    elsewhere = False
     for unit in schedule.ready():
-        if schedule.store.status(unit) == "done":
-            schedule.skip(unit)
-            continue
         idle = next((worker for worker in crew if worker.unit is None), None)
+        if idle is None and len(crew) >= count:
+            return elsewhere
+        if not claim(schedule, unit, claims):
+            elsewhere |= unit.key not in schedule.done
+            continue
         if idle is None:
-            if len(crew) >= count:
-                return
             idle = _hire(schedule.store)
             crew.append(idle)
         try:
             idle.pipe.send(unit.to_dict())
         except OSError:  # it died while idle: replace it on the next round
+            claims.release(schedule.store.lock(unit))
             crew.remove(idle)
             continue
         idle.unit = unit
         schedule.start(unit)
+    return elsewhere
 
 
-def _collect(schedule: Schedule, crew: list[_Worker], shown: Progress) -> None:
+def claim(schedule: Schedule, unit: Unit, claims: Claims) -> bool:
+    """Whether this run is to compute a unit now: not when another one does, or did."""
+    lock = schedule.store.lock(unit)
+    if not claims.take(lock):
+        return False
+    if schedule.store.status(unit) == "done":  # asked under the lock, so nobody can be about to finish it
+        claims.release(lock)
+        schedule.skip(unit)
+        return False
+    return True
+
+
+def _collect(schedule: Schedule, crew: list[_Worker], shown: Progress, claims: Claims) -> None:
     """Wait until a worker answers or dies (or a moment passes), and book the result."""
     busy = [worker for worker in crew if worker.unit is not None]
     ready = connection.wait(
@@ -114,6 +138,7 @@ def _collect(schedule: Schedule, crew: list[_Worker], shown: Progress) -> None:
             crew.remove(worker)
             status = "done" if schedule.store.status(unit) == "done" else "failed"  # stored, then died: not lost
         worker.unit = None
+        claims.release(schedule.store.lock(unit))
         if status == "done":
             schedule.succeed(unit)
         else:
@@ -172,6 +197,7 @@ def _environment(values: dict[str, str]) -> Iterator[None]:
 def _work(pipe: Connection, folder: str) -> None:
     """A worker's life: take a unit, compute it, store it, say so; end when the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the main process's business
+    _die_with_parent()
     os.dup2(2, 1)  # standard output belongs to the command's own answer, which may be JSON
     threading.Thread(target=_end_with_parent, daemon=True).start()
     store = Store(folder)
@@ -190,6 +216,15 @@ def _work(pipe: Connection, folder: str) -> None:
             pipe.send(answer)
         except OSError:
             return
+
+
+def _die_with_parent() -> None:
+    """Ask the system (Linux) to end this process with its parent, also in the middle of compiled code."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    parent = parent_process()
+    if parent is not None and os.getppid() != parent.pid:  # it was gone before we asked
+        os._exit(1)
 
 
 def _end_with_parent() -> None:

@@ -16,13 +16,14 @@ from synafa.study.engine.unit import Unit, priorities, with_needs
 
 @dataclass
 class Summary:
-    """How a run ended: keys are counted, failures and blocked units are named."""
+    """How a run ended: keys are counted; failures, blocked units and results that were found damaged are named."""
 
     total: int = 0
     already: int = 0
     ran: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     blocked: list[str] = field(default_factory=list)
+    damaged: list[str] = field(default_factory=list)
     interrupted: bool = False
     seconds: float = 0.0
 
@@ -40,7 +41,7 @@ class Schedule:
         self.workers = max(1, workers)
         self.rank = priorities(units)
         self.done = {key for key, unit in self.units.items() if store.status(unit) == "done"}
-        self.summary = Summary(total=len(self.units), already=len(self.done))
+        self.summary = Summary(total=len(self.units), already=len(self.done), damaged=list(store.damaged.values()))
         self.failed: set[str] = set()
         self.blocked: set[str] = set()
         self.running: dict[str, float] = {}
@@ -87,10 +88,6 @@ class Schedule:
                 lost.add(key)
                 self.blocked.add(key)
                 self.summary.blocked.append(other.label)
-
-    def release(self, unit: Unit) -> None:
-        """The unit did not run after all; it is ready again."""
-        self.running.pop(unit.key, None)
 
     def close(self, interrupted: bool = False) -> Summary:
         self.summary.interrupted = interrupted

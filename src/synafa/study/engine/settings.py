@@ -10,6 +10,7 @@ from typing import Any
 
 from synafa.errors import SynafaError
 from synafa.files import cache_dir
+from synafa.study.engine.repetition import REPETITIONS, Repetition
 from synafa.study.engine.unit import Unit
 
 PROFILES = ("paper", "standard", "quick")
@@ -27,12 +28,14 @@ class Settings:
     seed : base seed of everything random
     datasets : names of the file datasets that are present
     root : folder of results; the results of this profile are in `root / profile`
+    repetition : how often everything is trained and drawn; the profile's own by default
     """
 
     profile: str = "standard"
     seed: int = 0
     datasets: tuple[str, ...] = (*REAL_DATASETS, "mnist-loop")
     root: Path | None = None
+    repetition: Repetition | None = None
 
     def __post_init__(self) -> None:
         if self.profile not in PROFILES:
@@ -44,6 +47,15 @@ class Settings:
     def detect(cls, profile: str = "standard", seed: int = 0, root: str | os.PathLike[str] | None = None) -> Settings:
         """Settings with the datasets whose files are on this machine."""
         return cls(profile, seed, datasets_present(), None if root is None else Path(root))
+
+    @property
+    def repeats(self) -> Repetition:
+        """The repetitions in force."""
+        return self.repetition if self.repetition is not None else REPETITIONS[self.profile]
+
+    def judges(self, dataset: str) -> tuple[int, ...]:
+        """Seeds of the shared classifiers that judge policies on a dataset."""
+        return tuple(range(self.seed, self.seed + self.repeats.judges_of(dataset)))
 
     @property
     def quick(self) -> bool:

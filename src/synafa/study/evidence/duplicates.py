@@ -9,18 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
+from synafa.study.evidence.names import BUDGETS, TITLES, budgets_of
 from synafa.study.evidence.paper import paper_table
 
 Place = tuple[str, str, str]
 
-_BUDGETS = {
-    "CKD": (2, 4, 7),
-    "ACTG175": (3, 5, 10),
-    "BankMarketing": (2, 4, 7),
-    "PhysioNet": (5, 10, 15),
-    "MiniBooNE": (5, 10, 15),
-}
-_SEARCHED = {"MNIST-loop": (5, 10, 20), "PhysioNet": (5, 10, 15), "MiniBooNE": (5, 10, 15), "MNIST-90": (5, 10, 20)}
+_BUDGETS = {TITLES[name]: budgets for name, budgets in BUDGETS.items()}
+_IMAGES = budgets_of("mnist-loop")
+_SEARCHED = {name: _BUDGETS.get(name, _IMAGES) for name in ("MNIST-loop", "PhysioNet", "MiniBooNE", "MNIST-90")}
 _ALPHAS = ("0", "0.25", "0.5", "0.75", "1")
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from synafa.study.evidence.figures import COLOURS, new_figure
+from synafa.report.figures import new_figure
+from synafa.report.style import COLOURS
 from synafa.study.evidence.tables import Figure
 
 if TYPE_CHECKING:

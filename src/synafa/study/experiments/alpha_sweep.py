@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from synafa.datasets.synthetic import ALPHAS
+from synafa.report.figures import line_with_interval, new_figure, zero_line
 from synafa.study.engine.results import Results
 from synafa.study.engine.settings import Settings
 from synafa.study.engine.unit import Unit
-from synafa.study.evidence.figures import line_with_interval, new_figure, zero_line
+from synafa.study.evidence.names import NAMES
 from synafa.study.evidence.paper import find_value, paper_value
 from synafa.study.evidence.tables import Figure, Headline, PlainTable, ReportRow, ReportTable
 from synafa.study.experiments.shared import THREE, array
@@ -41,7 +42,6 @@ COVERS = (
 )
 BUDGETS = (3, 5, 8)
 BASELINES = ("cae", "aaco", "permutation")
-TITLES = {"cae": "CAE", "aaco": "AACO", "permutation": "Permutation"}
 
 
 def units(settings: Settings) -> list[Unit]:
@@ -86,8 +86,8 @@ def _dose_response(results: Results, sweep: Sweep) -> ReportTable:
         found = sweep.correlation(results, "synafa", budget)
         rows.append(interval_row((f"{budget}", "", "correlation with alpha"), found, printed))
     note = (
-        "Mean advantage over AACO, CAE and permutation. Intervals: instances resampled (mean, correlation), "
-        "chi-square (SD)."
+        "Mean advantage over AACO, CAE and permutation. Intervals: Student's over instances (mean), "
+        "jackknife (correlation), chi-square (SD)."
     )
     return ReportTable(
         "Mean advantage by alpha and budget",
@@ -100,7 +100,7 @@ def _dose_response(results: Results, sweep: Sweep) -> ReportTable:
 
 def _correlations(results: Results, sweep: Sweep) -> ReportTable:
     rows = [row for budget in BUDGETS for row in correlation_rows(results, sweep, "alpha sweep", budget)]
-    note = "Interval of the mean: instances resampled; of one instance's correlation: its test rows resampled."
+    note = "Interval of the mean: jackknife over instances; of one instance's correlation: its test rows resampled."
     return ReportTable(
         "Correlation of advantage with alpha", "appendix-correlations", ("sweep / budget", "statistic"), rows, note
     )
@@ -153,9 +153,9 @@ def pooled_rows(results: Results, sweep: Sweep, method: str, label: str, budgets
     """Pooled differences of `method` from each baseline at each alpha and budget, beside the paper's table `label`."""
     return [
         difference_row(
-            (f"{alpha:g}", TITLES[name], f"{budget}"),
+            (f"{alpha:g}", NAMES[name], f"{budget}"),
             sweep.pooled(results, method, name, alpha, budget) if alpha in sweep.levels else None,
-            find_value(label, (alpha, TITLES[name]), budget),
+            find_value(label, (alpha, NAMES[name]), budget),
         )
         for alpha in ALPHAS
         for name in BASELINES
@@ -231,7 +231,7 @@ def figures(results: Results) -> list[Figure]:
                 right,
                 [alpha + 0.012 * (index - 1) for alpha in sweep.levels],
                 there,
-                f"against {TITLES[name]}",
+                f"against {NAMES[name]}",
                 index + 3,
             )
     if not drawn:

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from synafa.report.figures import line_with_interval, new_figure
 from synafa.stats.multiplicity import pvalue_text
 from synafa.study import Figure, Headline, PlainTable, ReportRow, ReportTable, Settings, Unit
 from synafa.study.engine.results import Results
-from synafa.study.evidence.comparisons import difference_of
-from synafa.study.evidence.figures import line_with_interval, new_figure
+from synafa.study.evidence.comparisons import difference_of, share_of
 from synafa.study.evidence.paper import find_value
 from synafa.study.evidence.tables import starred
 from synafa.study.experiments.mnist import (
@@ -27,24 +27,25 @@ from synafa.study.experiments.mnist import (
     CONTROL_ROWS,
     DEPLOYED,
     GROUPS,
+    accuracy_interval,
     acquired,
     amortised_group,
     exact_policy,
     images,
+    judged,
     narrowed,
     pool_of,
-    probabilities,
     widened,
     with_tables,
 )
-from synafa.study.experiments.shared import classifier_unit
+from synafa.study.experiments.shared import classifier_unit, unit_judges
 
 NAME = "amortised"
 TITLE = "SynAFA v2: what amortisation costs, and whether it is needed"
-VERSION = 1
+VERSION = 2
 COVERS = ("amortized-k-infer", "d784-full")
 
-_FIT_SECONDS = 110.0
+_FIT_SECONDS = 140.0
 
 
 def units(settings: Settings) -> list[Unit]:
@@ -66,16 +67,15 @@ def group_unit(settings: Settings, group: str = "informative") -> Unit:
 def _unit(settings: Settings, parameters: dict[str, Any], cost: float) -> Unit:
     needs = (classifier_unit(settings, "mnist-loop"),)
     cost = cost if not settings.quick else 5.0
-    return settings.unit(NAME, __name__, VERSION, {"dataset": "mnist-loop", **parameters}, needs=needs, cost=cost)
+    named = {"dataset": "mnist-loop", **parameters, "judges": list(settings.judges("mnist-loop"))}
+    return settings.unit(NAME, __name__, VERSION, named, needs=needs, cost=cost)
 
 
 def run(unit: Unit) -> dict[str, Any]:
     if unit["part"] == "control":
         return _control(unit)
-    from synafa.neural.shared import shared_classifier
-
     dataset = images(unit.quick)
-    classifier = shared_classifier(dataset, profile=unit.profile, seed=0)
+    classifier = unit_judges(unit, dataset)
     policy = exact_policy(dataset)
     if unit["part"] == "exact":
         return _exact(dataset, classifier, policy)
@@ -110,8 +110,7 @@ def _evaluated(
     masks, done = acquired(policy, seen)
     found, arrays = [], {}
     for budget, mask in masks.items():
-        chance = probabilities(classifier, X, widened(mask, features, X.shape[1]))
-        correct = chance.argmax(axis=1) == y
+        correct = judged(classifier, X, widened(mask, features, X.shape[1]), y)
         arrays[f"{name}/correct_{budget}"] = correct.astype(np.uint8)
         branch = done.branch[:, :budget]
         found.append(
@@ -140,10 +139,8 @@ def _errors(estimated: Any, exact: Any) -> dict[str, float]:
 
 def _control(unit: Unit) -> dict[str, Any]:
     """The 90 pixels of largest variance; the classifier sees all 784, the others hidden."""
-    from synafa.neural.shared import shared_classifier
-
     dataset = images(unit.quick)
-    classifier = shared_classifier(dataset, profile=unit.profile, seed=0)
+    classifier = unit_judges(unit, dataset)
     features = pool_of(dataset)
     small = narrowed(dataset, features)
     policy = exact_policy(small)
@@ -171,12 +168,13 @@ def _d784(results: Results) -> ReportTable:
     for one in CONFIGURATIONS:
         for budget in BUDGETS:
             here = results.value("accuracy", part="group", method=one.name, budget=budget)
-            low, high = _accuracy_interval(results, "group", one.name, budget)
+            low, high = accuracy_interval(correct_of(results, "group", one.name, budget))
             paper = find_value("d784-full", one.paper, str(budget)) if one.paper else None
-            rows.append(ReportRow((one.title, str(budget)), here, paper, low, high, digits=3))
+            spread = _spread(results, "group", one.name, budget)
+            rows.append(ReportRow((one.title, str(budget)), here, paper, low, high, digits=3, spread=spread))
     for budget in BUDGETS:
         here = results.value("accuracy", part="exact", method="exact", budget=budget)
-        low, high = _accuracy_interval(results, "exact", "exact", budget)
+        low, high = accuracy_interval(correct_of(results, "exact", "exact", budget))
         rows.append(ReportRow(("exact tables", str(budget)), here, None, low, high, digits=3, note="not in the paper"))
     note = (
         "Intervals are those of one trained table on the test images; the forests' own randomness comes on top "
@@ -188,13 +186,9 @@ def _d784(results: Results) -> ReportTable:
     return ReportTable("MNIST-loop accuracy by configuration", "d784-full", ("tables", "budget"), rows, note)
 
 
-def _accuracy_interval(results: Results, part: str, method: str, budget: int) -> tuple[float | None, float | None]:
+def _spread(results: Results, part: str, method: str, budget: int) -> tuple[float, float] | None:
     correct = correct_of(results, part, method, budget)
-    if correct is None:
-        return None, None
-    share = float(correct.mean())
-    half = 1.96 * float(np.sqrt(share * (1 - share) / len(correct)))
-    return share - half, share + half
+    return None if correct is None else share_of(correct).spread
 
 
 def _against_exact(results: Results) -> PlainTable:
@@ -230,8 +224,9 @@ def _k_infer(results: Results) -> ReportTable:
         printed = budget == nearest
         here = results.value("accuracy", part="control", method="exact", budget=budget)
         paper = find_value("amortized-k-infer", "exact", "accuracy") if printed else None
-        low, high = _accuracy_interval(results, "control", "exact", budget)
-        rows.append(ReportRow(("exact", str(budget), "accuracy"), here, paper, low, high, digits=4))
+        low, high = accuracy_interval(correct_of(results, "control", "exact", budget))
+        spread = _spread(results, "control", "exact", budget)
+        rows.append(ReportRow(("exact", str(budget), "accuracy"), here, paper, low, high, digits=4, spread=spread))
         for k in CONTROL:
             rows += _control_rows(results, k, budget, printed)
     note = (
@@ -251,13 +246,18 @@ def _control_rows(results: Results, k: int, budget: int, printed: bool) -> list[
     name = f"k_infer {k}"
     ours, exact = correct_of(results, "control", str(k), budget), correct_of(results, "control", "exact", budget)
     accuracy = results.value("accuracy", part="control", method=str(k), budget=budget)
-    low, high = _accuracy_interval(results, "control", str(k), budget)
-    rows = [ReportRow((name, str(budget), "accuracy"), accuracy, paper("accuracy"), low, high, digits=4)]
+    low, high = accuracy_interval(ours)
+    label, spread = (name, str(budget), "accuracy"), _spread(results, "control", str(k), budget)
+    rows = [ReportRow(label, accuracy, paper("accuracy"), low, high, digits=4, spread=spread)]
     labels = (name, str(budget), "gap to exact")
     beside = () if paper("p") is None else (paper("p"),)
     if ours is not None and exact is not None:
         gap = difference_of([exact], [ours])
-        rows.append(ReportRow.tested(labels, gap.value, gap.low, gap.high, gap.p, paper("gap"), beside=beside))
+        rows.append(
+            ReportRow.tested(
+                labels, gap.value, gap.low, gap.high, gap.p, paper("gap"), spread=gap.spread, beside=beside
+            )
+        )
     elif printed:
         rows.append(ReportRow(labels, None, paper("gap"), beside=beside))
     if printed:
@@ -301,7 +301,7 @@ def figures(results: Results) -> list[Figure]:
         return []
     figure, (axes,) = new_figure(width=5.2, height=3.0)
     for index, (part, name, title) in enumerate([("exact", "exact", "exact"), *shown]):
-        drawn = [(b, *_accuracy_interval(results, part, name, b)) for b in BUDGETS]
+        drawn = [(b, *accuracy_interval(correct_of(results, part, name, b))) for b in BUDGETS]
         points = [(b, low, high) for b, low, high in drawn if low is not None and high is not None]
         if points:
             x, low, high = ([point[i] for point in points] for i in range(3))

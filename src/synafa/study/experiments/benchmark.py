@@ -11,24 +11,34 @@ from typing import Any
 
 import numpy as np
 
+from synafa.report.figures import new_figure
+from synafa.report.style import COLOURS
 from synafa.study.engine.results import Results
 from synafa.study.engine.settings import Settings
 from synafa.study.engine.unit import Unit
-from synafa.study.evidence.figures import COLOURS, new_figure
+from synafa.study.evidence.names import ALL_TITLES, BUDGETS, NAMES, TITLES
 from synafa.study.evidence.overview import overview_figure
 from synafa.study.evidence.paper import find_value, paper_value
 from synafa.study.evidence.tables import Figure, Headline, PlainTable, ReportRow, ReportTable
-from synafa.study.experiments.benchmark_measures import harness_table, measures_table, other_measures_table
+from synafa.study.experiments.benchmark_measures import (
+    harness_table,
+    measures_table,
+    other_measures_table,
+    positive_share_figure,
+)
 from synafa.study.experiments.shared import (
     EIGHT,
     REFERENCES,
+    SECOND_VARIANTS,
     Difference,
-    advantage_rows,
+    advantages,
     compare,
+    difference_over,
     mean_of_rows,
     metric,
     policy_units,
     unit_dataset,
+    values_of,
 )
 from synafa.study.experiments.sweeps import difference_row, legend_below
 
@@ -47,38 +57,9 @@ COVERS = (
     "appendix-harness",
     "appendix-ckd-sign-test",
 )
-BUDGETS: dict[str, tuple[int, ...]] = {
-    "ckd": (2, 4, 7),
-    "actg175": (3, 5, 10),
-    "bank": (2, 4, 7),
-    "physionet": (5, 10, 15),
-    "miniboone": (5, 10, 15),
-}
-TITLES = {
-    "ckd": "CKD",
-    "actg175": "ACTG175",
-    "bank": "BankMarketing",
-    "physionet": "PhysioNet",
-    "miniboone": "MiniBooNE",
-}
-NAMES = {
-    "aaco": "AACO",
-    "permutation": "Permutation",
-    "cae": "CAE",
-    "gdfs": "GDFS",
-    "dime": "DIME",
-    "jafa": "JAFA",
-    "ol-with-mask": "OL (with mask)",
-    "ol-without-mask": "OL (without mask)",
-    "eddi": "EDDI",
-    "eddi-builtin": "EDDI, own classifier",
-    "odin-model-based": "ODIN",
-    "odin-model-free": "ODIN, model-free",
-}
 GENERATIVE = ("eddi", "eddi-builtin", "odin-model-based", "odin-model-free")
 # Seconds each even when quick: then on CKD only, and of two variants of one method only the paper's.
 _SLOW = ("gdfs", "dime", "jafa", "ol-with-mask", "ol-without-mask", *GENERATIVE)
-_SECOND_VARIANTS = ("eddi-builtin", "odin-model-free")
 
 
 def methods_of(dataset: str) -> tuple[str, ...]:
@@ -95,7 +76,7 @@ def real_units(settings: Settings, methods: Iterable[str], dataset: str | None =
     found = []
     for name in settings.tabular if dataset is None else (dataset,):
         for method in wanted:
-            if settings.quick and (method in _SECOND_VARIANTS or (method in _SLOW and name != "ckd")):
+            if settings.quick and (method in SECOND_VARIANTS or (method in _SLOW and name != "ckd")):
                 continue
             made = policy_units(settings, name, 0, method, BUDGETS[name])
             found += made[:1] if settings.quick else made
@@ -119,7 +100,7 @@ def run(unit: Unit) -> dict[str, Any]:
 
 
 def tables(results: Results) -> list[ReportTable | PlainTable]:
-    listed = [(name, budget) for name in results.settings.tabular for budget in BUDGETS[name]]
+    listed = _listed(results)
     return [
         _endpoints(results),
         _headline_table(results),
@@ -134,6 +115,10 @@ def tables(results: Results) -> list[ReportTable | PlainTable]:
         measures_table(results, listed, TITLES, NAMES),
         other_measures_table(results, listed, TITLES, NAMES),
     ]
+
+
+def _listed(results: Results) -> list[tuple[str, int]]:
+    return [(name, budget) for name in results.settings.tabular for budget in BUDGETS[name]]
 
 
 def _row(results: Results, dataset: str, method: str, budget: float, label: str, row: Any, column: Any) -> ReportRow:
@@ -173,40 +158,66 @@ def _against_eight(results: Results, dataset: str, label: str) -> ReportTable:
         if dataset == "physionet":
             found = mean_difference(results, dataset, budget)
             printed = paper_value(label, "Mean", budget)
-            low, high = (None, None) if found is None else (found.low, found.high)
-            here = None if found is None else found.value
-            rows.append(ReportRow((TITLES[dataset], "mean of eight", f"{budget}"), here, printed, low, high))
+            rows.append(_mean_row((TITLES[dataset], "mean of eight", f"{budget}"), found, printed))
     return ReportTable(f"{TITLES[dataset]} against the eight shared baselines", label, _COLUMNS, rows, _NOTE)
 
 
+def _mean_row(labels: tuple[str, ...], found: Difference | None, printed: Any) -> ReportRow:
+    if found is None:
+        return ReportRow(labels, None, printed)
+    return ReportRow(labels, found.value, printed, found.low, found.high, spread=found.spread)
+
+
 def mean_difference(results: Results, dataset: str, budget: float) -> Difference | None:
-    """Mean difference to the eight baselines, normal interval over test rows."""
-    rows = advantage_rows(results, "synafa", budget, against=EIGHT, dataset=dataset)
+    """Mean difference to the eight baselines, over test rows and seeds."""
+    rows = advantages(results, "synafa", budget, against=EIGHT, dataset=dataset)
     return None if rows is None else mean_of_rows(rows)
 
 
 def outcomes(results: Results, dataset: str, budget: float, method: str = "synafa") -> dict[str, int] | None:
-    """Significant wins, ties, losses against the eight; None unless all eight ran."""
+    """Significant wins, ties, losses against the eight (unadjusted, as in the paper); None unless all eight ran."""
     found = [compare(results, method, name, budget, dataset=dataset) for name in EIGHT]
     there = [one.outcome for one in found if one is not None]
-    if len(there) < len(EIGHT):
+    return counted(there) if len(there) == len(EIGHT) else None
+
+
+def counted(outcomes: list[str]) -> dict[str, int]:
+    return {"wins": outcomes.count("win"), "ties": outcomes.count("tie"), "losses": outcomes.count("loss")}
+
+
+def outcomes_of_runs(
+    results: Results, dataset: str, budget: float, method: str = "synafa"
+) -> dict[str, tuple[int, int]] | None:
+    """Least and most wins, ties and losses that a single run would have reported, one judge and training at a time."""
+    cubes = {name: values_of(results, name, budget, dataset=dataset) for name in (method, *EIGHT)}
+    if any(cube is None for cube in cubes.values()):
         return None
-    return {"wins": there.count("win"), "ties": there.count("tie"), "losses": there.count("loss")}
+    judges = len(cubes[method][1])  # type: ignore[index]
+    if judges < 2:
+        return None
+    told = []
+    for judge in range(judges):
+        flags = {}
+        for name, cube in cubes.items():
+            assert cube is not None
+            values = cube[1][judge % len(cube[1])]
+            flags[name] = values[judge % len(values)]
+        gaps = [difference_over((flags[method] - flags[name])[None, None]) for name in EIGHT]
+        told.append(counted([gap.outcome for gap in gaps]))
+    return {what: (min(t[what] for t in told), max(t[what] for t in told)) for what in ("wins", "ties", "losses")}
 
 
 def _summary(results: Results) -> ReportTable:
     rows = []
     for budget in BUDGETS["physionet"]:
         found, counts = mean_difference(results, "physionet", budget), outcomes(results, "physionet", budget) or {}
-        printed = paper_value("physionet-summary", budget, "mean")
-        if found is None:
-            rows.append(ReportRow((f"{budget}", "mean"), None, printed))
-        else:
-            rows.append(ReportRow((f"{budget}", "mean"), found.value, printed, found.low, found.high))
+        rows.append(_mean_row((f"{budget}", "mean"), found, paper_value("physionet-summary", budget, "mean")))
+        spread = outcomes_of_runs(results, "physionet", budget) or {}
         for what in ("wins", "ties", "losses"):
             printed = paper_value("physionet-summary", budget, what)
-            rows.append(ReportRow((f"{budget}", what), counts.get(what), printed))
-    return ReportTable("PhysioNet: wins, ties and losses", "physionet-summary", ("budget", "number"), rows)
+            rows.append(ReportRow((f"{budget}", what), counts.get(what), printed, spread=spread.get(what)))
+    note = "Counts over all seeds together; their spread is the least and most that one judge alone would have counted."
+    return ReportTable("PhysioNet: wins, ties and losses", "physionet-summary", ("budget", "number"), rows, note)
 
 
 def _small(results: Results) -> ReportTable:
@@ -262,7 +273,7 @@ def _bank(results: Results) -> ReportTable:
 
 def _overview(results: Results) -> ReportTable:
     rows = []
-    for name, title in (TITLES | {"mnist-loop": "MNIST-loop"}).items():
+    for name, title in ALL_TITLES.items():
         for column in ("D", "n", "majority"):
             here = results.value(column, part="overview", dataset=name)
             rows.append(
@@ -298,7 +309,9 @@ def figures(results: Results) -> list[Figure]:
         axes.set(xlabel="accuracy difference", title=TITLES[name], ylim=(len(EIGHT) - 0.5, -0.5))
         legend_below(axes, columns=1)
     caption = "Accuracy of SynAFA minus that of each baseline, 95 % paired-bootstrap intervals."
-    return [*made, Figure("benchmark", "SynAFA against eight baselines", caption, figure)]
+    made.append(Figure("benchmark", "SynAFA against eight baselines", caption, figure))
+    shares = positive_share_figure(results, _listed(results), TITLES)
+    return made if shares is None else [*made, shares]
 
 
 def headline(results: Results) -> list[Headline]:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from synafa.report.figures import new_figure
+from synafa.report.style import COLOURS
 from synafa.stats.multiplicity import adjusted_stars
 from synafa.study.engine.results import Results
 from synafa.study.evidence.paper import paper_value
-from synafa.study.evidence.tables import PlainTable, ReportRow, ReportTable
-from synafa.study.experiments.shared import EIGHT, REFERENCES, compare, find, metric, threshold_matched
+from synafa.study.evidence.tables import Figure, PlainTable, ReportRow, ReportTable
+from synafa.study.experiments.shared import EIGHT, REFERENCES, compare, find, metric
 
 Listed = Sequence[tuple[str, int]]
-_RESAMPLES = 1000
 _GENERATIVE = ("eddi", "eddi-builtin", "odin-model-based", "odin-model-free")
 
 
@@ -46,12 +49,12 @@ def harness_table(results: Results, titles: Mapping[str, str]) -> ReportTable:
 def measures_table(results: Results, listed: Listed, titles: Mapping[str, str], names: Mapping[str, str]) -> PlainTable:
     """Every policy by every measure."""
     columns: tuple[str, ...] = (
-        "accuracy",
-        "balanced_accuracy",
         "auroc",
         "log_loss",
-        "calibration_error",
+        "balanced_accuracy",
+        "accuracy",
         "positive_share",
+        "calibration_error",
     )
     columns += ("mean_cost", "distinct_sets", "majority_set_share")
     rows: list[tuple[Any, ...]] = []
@@ -72,55 +75,78 @@ def measures_table(results: Results, listed: Listed, titles: Mapping[str, str], 
     )
 
 
+_LEADING = {
+    "auroc": "AUROC",
+    "log_loss": "log loss",
+    "balanced_accuracy": "balanced accuracy",
+    "threshold_matched": "threshold-matched accuracy",
+    "accuracy": "accuracy",
+}
+
+
 def other_measures_table(
     results: Results, listed: Listed, titles: Mapping[str, str], names: Mapping[str, str]
 ) -> PlainTable:
-    """SynAFA minus each other policy by four measures; stars adjusted within a measure."""
-    labels, tested = [], []
+    """SynAFA minus each other policy by five measures, over rows and seeds; stars adjusted within a measure."""
+    labels: list[tuple[Any, ...]] = []
+    tested: list[list[Cell]] = []
     for dataset, budget in listed:
         for method in (*EIGHT, *_GENERATIVE, *REFERENCES):
-            found = compare(results, "synafa", method, budget, dataset=dataset)
-            if found is not None:
-                labels.append((titles[dataset], budget, _title(method, names)))
-                tested.append(((found.value, found.p), *_others(results, method, budget, dataset)))
-    columns_of = list(zip(*tested)) if tested else []
-    shown = [_column(cells) for cells in columns_of]  # a measure is a family of tests of its own
+            found = [compare(results, "synafa", method, budget, measure=m, dataset=dataset) for m in _LEADING]
+            if found[-1] is not None:
+                labels.append((titles[dataset], budget, _title(method, names), found[-1].runs))
+                tested.append([None if one is None else (one.value, one.p) for one in found])
+    shown = [_column(cells) for cells in zip(*tested)]  # a measure is a family of tests of its own
     rows = [(*label, *cells) for label, cells in zip(labels, zip(*shown))]
     note = (
-        "Plain accuracy under a class-weighted classifier grows when a policy pushes it towards the majority class. "
-        "Threshold-matched: both decision thresholds set on validation rows to the positive share of the validation "
-        "rows."
+        "Plain accuracy under a class-weighted classifier grows when a policy pushes it towards the majority class, so "
+        "it stands last. Log loss: lower is better. Threshold-matched: each judge's threshold is set on validation "
+        "rows to the positive share of the validation rows. Runs: judges times trainings."
     )
-    columns = ("dataset", "budget", "against", "accuracy", "balanced accuracy", "AUROC", "threshold-matched accuracy")
-    return PlainTable("SynAFA minus the others by four measures", "benchmark-other-measures", columns, rows, note)
+    columns = ("dataset", "budget", "against", "runs", *_LEADING.values())
+    return PlainTable("SynAFA minus the others by five measures", "benchmark-other-measures", columns, rows, note)
 
 
+def positive_share_figure(results: Results, listed: Listed, titles: Mapping[str, str]) -> Figure | None:
+    """Accuracy and AUROC of every policy against the share of rows it makes the classifier call positive."""
+    shown = [dataset for dataset in ("physionet", "bank") if any(name == dataset for name, _ in listed)]
+    points = {
+        dataset: [
+            (method, *(metric(results, name, method, budget, dataset=dataset) for name in _AXES))
+            for name_, budget in listed
+            if name_ == dataset
+            for method in ("synafa", *EIGHT)
+        ]
+        for dataset in shown
+    }
+    there = {d: [p for p in found if None not in p] for d, found in points.items()}
+    kept = [dataset for dataset in shown if len(there[dataset]) > 2]
+    if not kept:
+        return None
+    figure, panels = new_figure(columns=2, rows=len(kept), width=3.7, height=2.7)
+    for row, dataset in enumerate(kept):
+        share, right, area = (np.array([p[i] for p in there[dataset]], dtype=float) for i in (1, 2, 3))
+        own = np.array([p[0] == "synafa" for p in there[dataset]])
+        for axes, values, word in zip(panels[2 * row : 2 * row + 2], (right, area), ("accuracy", "AUROC")):
+            axes.scatter(share[~own], values[~own], s=18, color=COLOURS["grey"], label="baselines")
+            axes.scatter(share[own], values[own], s=30, color=COLOURS["vermillion"], marker="D", label="SynAFA")
+            r = float(np.corrcoef(share, values)[0, 1]) if values.std() > 0 and share.std() > 0 else float("nan")
+            axes.set(xlabel="share of rows predicted positive", ylabel=word, title=f"{titles[dataset]}, r = {r:+.2f}")
+        panels[2 * row].legend(fontsize=7)
+    caption = (
+        "Every policy at every budget, mean over judges and trainings. Where accuracy falls with the predicted "
+        "positive share, accuracy mostly tells where a threshold lies; AUROC does not."
+    )
+    return Figure("positive-share", "What accuracy measures on two tables", caption, figure)
+
+
+_AXES = ("positive_share", "accuracy", "auroc")
 Cell = tuple[float, float] | None  # a difference and its p
 
 
 def _column(cells: Sequence[Cell]) -> list[str]:
     stars = adjusted_stars([None if cell is None else cell[1] for cell in cells])
     return ["" if cell is None else f"{cell[0]:+.3f}{star}" for cell, star in zip(cells, stars)]
-
-
-def _others(results: Results, method: str, budget: float, dataset: str) -> tuple[Cell, Cell, Cell]:
-    from synafa.stats import paired_bootstrap_statistic
-
-    first, second = (find(results, name, budget, dataset=dataset) for name in ("synafa", method))
-    assert first is not None
-    assert second is not None
-    y = first.arrays["y"]
-    balanced = paired_bootstrap_statistic(
-        first.arrays[f"predicted_{budget:g}"], second.arrays[f"predicted_{budget:g}"], y, "balanced_accuracy"
-    )
-    area = None
-    if len(set(y.tolist())) == 2:
-        a, b = (one.arrays[f"positive_{budget:g}"] for one in (first, second))
-        found = paired_bootstrap_statistic(a, b, y, "auroc", n_resamples=_RESAMPLES)
-        area = (found.difference, found.pvalue)
-    matched = threshold_matched(results, "synafa", method, budget, dataset=dataset)
-    last = None if matched is None else (matched.difference, matched.pvalue)
-    return (balanced.difference, balanced.pvalue), area, last
 
 
 def _title(method: str, names: Mapping[str, str]) -> str:

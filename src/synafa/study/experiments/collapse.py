@@ -12,23 +12,24 @@ from typing import Any
 
 import numpy as np
 
+from synafa.report.figures import new_figure, zero_line
+from synafa.report.style import COLOURS
 from synafa.study import Figure, Headline, PlainTable, ReportRow, ReportTable, Settings, Unit
 from synafa.study.engine.results import Results
 from synafa.study.evidence.comparisons import difference_of
-from synafa.study.evidence.figures import COLOURS, new_figure, zero_line
+from synafa.study.evidence.names import BUDGETS, NAMES, TITLES
 from synafa.study.evidence.paper import PaperValue, find_value, paper_value
 from synafa.study.experiments.branching import branching, prefixes
-from synafa.study.experiments.gating import TITLES
 from synafa.study.experiments.mnist import acquired, probabilities
 from synafa.study.experiments.shared import (
     THREE,
-    Runner,
     classifier_unit,
     fit_synafa,
     policy_unit,
     policy_units,
     unit_classifier,
     unit_dataset,
+    unit_evaluation,
 )
 
 NAME = "collapse"
@@ -36,19 +37,11 @@ TITLE = "Acquisition collapse and its alternative explanations"
 VERSION = 1
 COVERS = ("miniboone-hypotheses", "miniboone-classifier-realignment", "appendix-collapse")
 
-BUDGETS = {
-    "ckd": (2, 4, 7),
-    "actg175": (3, 5, 10),
-    "bank": (2, 4, 7),
-    "physionet": (5, 10, 15),
-    "miniboone": (5, 10, 15),
-}
 REALIGNED = ("ckd", "actg175", "physionet", "miniboone")
 SIZES = {"miniboone": (300, 1500, 8000, 30000, 78038), "physionet": (300, 1500, 3000, 7200)}
 METHODS = ("synafa", *THREE)
 _DECISION = 6  # the paper enumerates the sixth decision of budget 10
 _SWEEP_BUDGET = 10
-_SHOWN = {"aaco": "AACO", "cae": "CAE", "permutation": "Permutation"}
 _MARGINS = ("smallest margin", "among singles", "best pair", "lowest best single")
 _ELSEWHERE = "MiniBooNE's file is not here; this is PhysioNet"
 
@@ -67,7 +60,7 @@ def units(settings: Settings) -> list[Unit]:
     realigned = ("ckd",) if settings.quick else REALIGNED
     for name in realigned:
         if name in settings.datasets:
-            needs = [u for m in THREE for u in policy_units(settings, name, 0, m, BUDGETS[name])]
+            needs = [u for m in THREE for u in policy_units(settings, name, 0, m, BUDGETS[name], 1)]
             found.append(_unit(settings, name, {"part": "realigned"}, 120.0, tuple(needs)))
     return found
 
@@ -140,7 +133,7 @@ def _size(unit: Unit) -> dict[str, Any]:
     X, y = dataset.X[dataset.test], dataset.y[dataset.test]
     own, _ = acquired(fit_synafa("synafa", part), X, (_SWEEP_BUDGET,))
     aaco = train("aaco", part, _SWEEP_BUDGET, classifier, profile=unit.profile, seed=unit.seed, faithful=True)
-    other = run_policy(aaco, part, "test", _SWEEP_BUDGET).mask()
+    other = run_policy(aaco, part, "test", _SWEEP_BUDGET).mask
     right = {
         name: (probabilities(classifier, X, mask).argmax(axis=1) == y).astype(np.uint8)
         for name, mask in (("synafa", own[_SWEEP_BUDGET]), ("aaco", other))
@@ -159,9 +152,9 @@ def _realigned(unit: Unit) -> dict[str, Any]:
     settings = Settings(unit.profile, unit.seed)
     bank, test = [], {}
     for method in METHODS:
-        runner = Runner(policy_unit(settings, unit["dataset"], 0, method, budgets), dataset, classifier)
-        bank += [done.mask for done in runner.acquired(dataset.train[:most]).values()]
-        for budget, done in runner.acquired(dataset.test).items():
+        evaluation = unit_evaluation(policy_unit(settings, unit["dataset"], 0, method, budgets), dataset, classifier)
+        bank += [done.mask for done in evaluation.runs(method, dataset.train[:most]).values()]
+        for budget, done in evaluation.runs(method).items():
             test[method, int(budget)] = done.mask
     masks = np.concatenate(bank)
     aligned = MaskedMLP.fit(dataset, classifier.config, seed=0, profile=unit.profile, mask_bank=masks)
@@ -380,15 +373,18 @@ def _realigned_tables(results: Results) -> list[ReportTable | PlainTable]:
         for name in THREE:
             pair = gaps.get((name, budget))
             for which, kind in enumerate(("original", "aligned")):
-                paper, labels = paper_value(label, (_SHOWN[name], budget), kind), (_SHOWN[name], str(budget), kind)
+                paper, labels = (
+                    paper_value(label, (NAMES[name], budget), kind),
+                    (NAMES[name], str(budget), kind),
+                )
                 if pair is None:
                     rows.append(ReportRow(labels, None, paper))
                 else:
                     d = pair[which]
                     rows.append(ReportRow.tested(labels, d.value, d.low, d.high, d.p, paper))
             here = None if pair is None else _closed(*pair)
-            paper = paper_value(label, (_SHOWN[name], budget), "closed percent")
-            rows.append(ReportRow((_SHOWN[name], str(budget), "closed, percent"), here, paper))
+            paper = paper_value(label, (NAMES[name], budget), "closed percent")
+            rows.append(ReportRow((NAMES[name], str(budget), "closed, percent"), here, paper))
     shares = [value for pair in gaps.values() if (value := _closed(*pair)) is not None]
     here = float(np.mean(shares)) if shares else None
     rows.append(ReportRow(("mean", "", "closed, percent"), here, paper_value(label, "Mean", "closed percent")))
@@ -398,7 +394,7 @@ def _realigned_tables(results: Results) -> list[ReportTable | PlainTable]:
             shown = [f"{d.value:+.4f}" + ("*" if d.significant else "") for d in (before, after)]
             closed = _closed(before, after)
             closed_text = "" if closed is None else f"{closed:.0f} %"
-            plain.append((TITLES[dataset], _SHOWN[name], budget, *shown, closed_text))
+            plain.append((TITLES[dataset], NAMES[name], budget, *shown, closed_text))
     banks = {TITLES[row["dataset"]]: row["bank"] for row in results.select(part="realigned")}
     sizes = ", ".join(f"{title} {size:,}" for title, size in banks.items())
     note = f"SynAFA minus baseline; the checkpoint is chosen under masks of the bank. Masks in the bank: {sizes}."
@@ -427,7 +423,7 @@ def figures(results: Results) -> list[Figure]:
                 x + shift, d.value, yerr=error, fmt=marker, color=COLOURS[colour], capsize=2, ms=4, label=label
             )
     zero_line(axes)
-    ticks = [f"{TITLES[d]} {_SHOWN[name]} {budget}" for d, (name, budget, *_) in shown]
+    ticks = [f"{TITLES[d]} {NAMES[name]} {budget}" for d, (name, budget, *_) in shown]
     axes.set_xticks(range(len(shown)), ticks, rotation=90, fontsize=7)
     axes.set_ylabel("SynAFA minus baseline")
     axes.legend()

@@ -13,10 +13,10 @@ from importlib import import_module
 from types import ModuleType
 
 from synafa.errors import SynafaError
+from synafa.report.figures import house_style
 from synafa.study.engine.results import Results
 from synafa.study.engine.settings import Settings
 from synafa.study.engine.unit import Unit
-from synafa.study.evidence.figures import house_style
 from synafa.study.evidence.tables import Figure, Headline, PlainTable, ReportTable
 from synafa.study.experiments.registry import EXPERIMENTS
 

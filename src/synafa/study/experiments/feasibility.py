@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from synafa.datasets.synthetic import ALPHAS
+from synafa.report.figures import new_figure, zero_line
 from synafa.study.engine.results import Results
 from synafa.study.engine.settings import Settings
 from synafa.study.engine.unit import Unit
-from synafa.study.evidence.figures import new_figure, zero_line
 from synafa.study.evidence.paper import paper_value
 from synafa.study.evidence.tables import Figure, Headline, PlainTable, ReportRow, ReportTable
 from synafa.study.experiments.alpha_sweep import pooled_rows
@@ -60,7 +60,7 @@ def tables(results: Results) -> list[ReportTable | PlainTable]:
         for budget in (3, 5)
         for name, method in METHODS.items()
     ]
-    note = "Mean advantage over AACO, CAE and permutation; intervals resample instances."
+    note = "Mean advantage over AACO, CAE and permutation; Student's intervals over instances."
     label = "synergy-budget-mask-sensitivity"
     return [
         ReportTable("The mask at alpha = 1", "feasibility-main", ("budget", "rule"), main, note),
@@ -154,7 +154,7 @@ def figures(results: Results) -> list[Figure]:
         zero_line(axes)
         axes.set(xlabel="alpha", ylabel="accuracy advantage", title=f"budget {budget}")
         legend_below(axes)
-    caption = "Mean advantage with the deployed rule and with the mask; bands: 95 %, instances resampled."
+    caption = "Mean advantage with the deployed rule and with the mask; bands: 95 % over instances."
     return [Figure("feasibility", "The feasibility mask", caption, figure)]
 
 

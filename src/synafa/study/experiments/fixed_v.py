@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from synafa.datasets.synthetic import FIXED_V_WEIGHTS
+from synafa.report.figures import new_figure, zero_line
 from synafa.study.engine.results import Results
 from synafa.study.engine.settings import Settings
 from synafa.study.engine.unit import Unit
-from synafa.study.evidence.figures import new_figure, zero_line
+from synafa.study.evidence.names import NAMES
 from synafa.study.evidence.paper import paper_value
 from synafa.study.evidence.tables import Figure, Headline, PlainTable, ReportRow, ReportTable
-from synafa.study.experiments.alpha_sweep import BASELINES, TITLES, correlation_rows
+from synafa.study.experiments.alpha_sweep import BASELINES, correlation_rows
 from synafa.study.experiments.shared import THREE, array, load_dataset
 from synafa.study.experiments.sweeps import (
     INSTANCES,
@@ -94,11 +95,11 @@ def _differences(results: Results, sweep: Sweep) -> ReportTable:
     for fraction in FRACTIONS:
         for name in BASELINES:
             found = sweep.pooled(results, "synafa", name, fraction, BUDGET) if fraction in sweep.levels else None
-            printed = paper_value("fixed-v-full-significance", fraction, TITLES[name])
-            rows.append(difference_row((f"{fraction:g}", TITLES[name]), found, printed))
+            printed = paper_value("fixed-v-full-significance", fraction, NAMES[name])
+            rows.append(difference_row((f"{fraction:g}", NAMES[name]), found, printed))
         printed = paper_value("fixed-v-full-significance", fraction, "mean")
         rows.append(interval_row((f"{fraction:g}", "mean"), sweep.mean(results, "synafa", fraction, BUDGET), printed))
-    note = "Differences: paired bootstrap over the test rows of all instances; mean: instances resampled."
+    note = "Differences: paired bootstrap over the test rows of all instances; mean: Student's over instances."
     return ReportTable("Differences at budget 8", "fixed-v-full-significance", ("target", "baseline"), rows, note)
 
 
@@ -117,7 +118,7 @@ def _correlations(results: Results, sweep: Sweep) -> list[ReportTable]:
             "appendix-correlations",
             ("sweep / budget", "statistic"),
             correlation_rows(results, sweep, "fixed-V", BUDGET),
-            "Interval of the mean: instances resampled; of one instance's correlation: its test rows resampled.",
+            "Interval of the mean: jackknife over instances; of one instance's correlation: its test rows resampled.",
         ),
         ReportTable(
             "Correlation in each instance",
@@ -173,7 +174,7 @@ def figures(results: Results) -> list[Figure]:
             axes,
             [position + 0.006 * (index - 1) for position in sweep.positions],
             there,
-            f"against {TITLES[name]}",
+            f"against {NAMES[name]}",
             index + 3,
         )
     means = [sweep.mean(results, "synafa", level, BUDGET) for level in sweep.levels]
@@ -183,7 +184,7 @@ def figures(results: Results) -> list[Figure]:
     legend_below(axes, columns=2)
     caption = (
         "Fixed-V control at budget 8: advantage against the pair's synergy share with its joint information held "
-        "constant. Bars: 95 % paired-bootstrap intervals, instances pooled; band: instances resampled."
+        "constant. Bars: 95 % paired-bootstrap intervals, instances pooled; band: Student's over instances."
     )
     return [Figure("fixed-v", "Advantage at constant information", caption, figure)]
 

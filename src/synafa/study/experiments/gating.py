@@ -10,31 +10,25 @@ from typing import Any
 
 import numpy as np
 
+from synafa.report.figures import line_with_interval, new_figure
 from synafa.stats.multiplicity import pvalue_text
 from synafa.study import Figure, Headline, PlainTable, ReportRow, ReportTable, Settings, Unit
 from synafa.study.engine.results import Results
 from synafa.study.evidence.comparisons import difference_of
-from synafa.study.evidence.figures import line_with_interval, new_figure
+from synafa.study.evidence.names import TITLES
 from synafa.study.evidence.paper import PaperValue, paper_value
 from synafa.study.evidence.tables import starred
-from synafa.study.experiments.mnist import acquired, probabilities, with_tables
-from synafa.study.experiments.shared import classifier_unit, fit_synafa, unit_classifier, unit_dataset
+from synafa.study.experiments.mnist import acquired, judged, with_tables
+from synafa.study.experiments.shared import classifier_unit, fit_synafa, unit_dataset, unit_judges
 
 NAME = "gating"
 TITLE = "The cost weight gates the pair branch"
-VERSION = 2
+VERSION = 3
 COVERS = ("appendix-gating-share", "appendix-gating-effect")
 
 LAMBDAS = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1)
 PRESETS = {"value minus redundancy": (1, 0), "redundancy twice": (1, 1), "synergy twice": (2, 1)}
 DEPLOYED = 0.01
-TITLES = {
-    "ckd": "CKD",
-    "actg175": "ACTG175",
-    "bank": "BankMarketing",
-    "physionet": "PhysioNet",
-    "miniboone": "MiniBooNE",
-}
 
 
 def units(settings: Settings) -> list[Unit]:
@@ -43,7 +37,7 @@ def units(settings: Settings) -> list[Unit]:
             NAME,
             __name__,
             VERSION,
-            {"dataset": name},
+            {"dataset": name, "judges": list(settings.judges(name))},
             needs=(classifier_unit(settings, name),),
             cost={"bank": 15.0, "miniboone": 60.0}.get(name, 5.0),
         )
@@ -58,7 +52,7 @@ def reweighted(tables: Any, gamma: float, beta: float) -> np.ndarray:
 
 
 def run(unit: Unit) -> dict[str, Any]:
-    dataset, classifier = unit_dataset(unit), unit_classifier(unit)
+    dataset, judges = unit_dataset(unit), unit_judges(unit)
     policy = fit_synafa("synafa", dataset)
     X, y = dataset.X[dataset.test], dataset.y[dataset.test]
     budgets = tuple(int(budget) for budget in dataset.budgets)
@@ -75,7 +69,7 @@ def run(unit: Unit) -> dict[str, Any]:
             original = done if original is None else original
             for budget in budgets:
                 pairs, own = pair_steps(variant, X, budget)
-                correct = probabilities(classifier, X, masks[budget]).argmax(axis=1) == y
+                correct = judged(judges, X, masks[budget], y)
                 arrays[f"{weight:g}/{name}/correct_{budget}"] = correct.astype(np.uint8)
                 same = _same_orders(done.order[:, :budget], original.order[:, :budget])
                 rows.append(

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from synafa.report.figures import new_figure, zero_line
+from synafa.report.style import COLOURS
 from synafa.study import Figure, Headline, PlainTable, ReportRow, ReportTable, Settings, Unit
 from synafa.study.engine.results import Results
 from synafa.study.evidence.comparisons import array, difference_of
-from synafa.study.evidence.figures import COLOURS, new_figure, zero_line
 from synafa.study.evidence.paper import find_value, paper_value
 from synafa.study.evidence.tables import starred
 from synafa.study.experiments import amortised, mnist_loop
@@ -25,17 +26,18 @@ from synafa.study.experiments.mnist import (
     deployed_tables,
     exact_policy,
     images,
+    judged,
     narrowed,
     pool_of,
-    probabilities,
     widened,
     with_tables,
 )
-from synafa.study.experiments.shared import classifier_unit, load_dataset
+from synafa.study.experiments.shared import classifier_unit, load_dataset, unit_judges
+from synafa.study.experiments.swaps import swap_utilities
 
 NAME = "local-search"
 TITLE = "Non-greedy revision of the acquired sets"
-VERSION = 1
+VERSION = 2
 COVERS = ("failure-summary", "local-search-progression", "local-search-generalization")
 
 
@@ -61,7 +63,7 @@ SETTINGS = (
 NINE = ("mnist-informative", "physionet", "miniboone")  # the paper's nine settings
 SUBSAMPLE = 1000
 GROUPS = {"mnist-informative": "informative", "mnist-amortised": "base"}  # the forests behind amortised tables
-_SECONDS = {"mnist-90": 1.5, "physionet": 0.3, "miniboone": 3.0}
+_SECONDS = {"mnist-90": 1.5, "physionet": 0.1, "miniboone": 3.0}
 
 
 def units(settings: Settings) -> list[Unit]:
@@ -79,9 +81,14 @@ def units(settings: Settings) -> list[Unit]:
                     NAME,
                     __name__,
                     VERSION,
-                    {"setting": setting.name, "dataset": setting.dataset, "budget": budget},
+                    {
+                        "setting": setting.name,
+                        "dataset": setting.dataset,
+                        "budget": budget,
+                        "judges": list(settings.judges(setting.dataset)),
+                    },
                     needs=tuple(needs),
-                    cost=5 + _SECONDS.get(setting.name, 5.0) * budget,
+                    cost=(3 if setting.name == "physionet" else 40) + _SECONDS.get(setting.name, 6.0) * budget,
                 )
             )
     if "mnist-loop" in settings.datasets:
@@ -134,24 +141,21 @@ def start(name: str, quick: bool) -> Start:
 
 def run(unit: Unit) -> dict[str, Any]:
     from synafa.analysis.objective import local_search, set_objective
-    from synafa.neural.shared import shared_classifier
-    from synafa.study.experiments.alignment import swap_utilities
 
     begin = start(unit["setting"], unit.quick)
-    classifier = shared_classifier(begin.dataset, profile=unit.profile, seed=0)
+    judges = unit_judges(unit, begin.dataset)
     masks, _ = acquired(begin.policy, begin.searched, (unit["budget"],))
     mask, codes, tables = masks[unit["budget"]], begin.policy.codes(begin.searched), begin.policy.tables_
-    before = probabilities(classifier, begin.X, begin.wide(mask))
-    right = before.argmax(axis=1) == begin.y
+    right = judged(judges, begin.X, begin.wide(mask), begin.y)
     rows: list[dict[str, Any]] = []
     arrays = {"before": right.astype(np.uint8)}
     for search in ("corrected", "uncorrected"):
         found = local_search(tables, codes, mask, corrected=search == "corrected")
-        after = probabilities(classifier, begin.X, begin.wide(found.mask)).argmax(axis=1) == begin.y
+        after = judged(judges, begin.X, begin.wide(found.mask), begin.y)
         arrays[f"after_{search}"] = after.astype(np.uint8)
         row = {
             "search": search,
-            "n": len(right),
+            "n": len(begin.y),
             "accuracy_before": float(right.mean()),
             "accuracy_after": float(after.mean()),
             "swaps": len(found.row),
@@ -162,10 +166,10 @@ def run(unit: Unit) -> dict[str, Any]:
             "falling_swaps": int((found.delta < 0).sum()),
         }
         if search == "corrected":
-            aligned, more = swap_utilities(unit, begin, classifier, mask, found)
+            aligned, more = swap_utilities(unit, begin, judges.models[0], mask, found)
             row |= aligned
             arrays |= more
-            chosen = _subsample(len(right))
+            chosen = _subsample(len(begin.y))
             T = set_objective(tables, codes, mask), set_objective(tables, codes, found.mask)
             arrays |= {"T_before": T[0], "T_after": T[1], "subsample": chosen}
         rows.append(row)
@@ -204,11 +208,8 @@ def _failure(results: Results) -> ReportTable:
             if found is None:
                 rows.append(ReportRow((*labels, "change of accuracy"), None, paper))
             else:
-                rows.append(
-                    ReportRow.tested(
-                        (*labels, "change of accuracy"), found.value, found.low, found.high, found.p, paper
-                    )
-                )
+                numbers = (found.value, found.low, found.high, found.p)
+                rows.append(ReportRow.tested((*labels, "change of accuracy"), *numbers, paper, spread=found.spread))
             row = (results.select(setting=setting.name, budget=budget, search="corrected") or [{}])[0]
             for shown, column, name in (("mean change of utility", "mean dU", "dU"), ("rho(dT, dU)", "rho", "rho")):
                 paper = paper_value("failure-summary", where, column)
@@ -231,7 +232,7 @@ def _generalisation(results: Results) -> ReportTable:
                 rows.append(ReportRow(labels, None, paper, beside=beside))
             else:
                 numbers = (found.value, found.low, found.high, found.p)
-                rows.append(ReportRow.tested(labels, *numbers, paper, beside=beside))
+                rows.append(ReportRow.tested(labels, *numbers, paper, spread=found.spread, beside=beside))
             n = results.value("n", setting=setting.name, budget=budget, search="corrected")
             paper = find_value("local-search-generalization", (setting.paper, budget), "n")
             rows.append(ReportRow((setting.title, str(budget), "test rows"), n, paper, deterministic=True, digits=0))
@@ -246,6 +247,8 @@ def _generalisation(results: Results) -> ReportTable:
 
 def _progression(results: Results) -> ReportTable:
     """Budget 20 on MNIST-loop: accuracies, share of the gap to CAE, and T."""
+    from synafa.stats import normal_interval
+
     found = results.one(setting="mnist-informative", budget=20)
     cae = array(results, "correct", "cae", 20, dataset="mnist-loop")
     columns = ("adaptive", "revised", "CAE gap closed percent", "T before", "T after")
@@ -257,8 +260,7 @@ def _progression(results: Results) -> ReportTable:
             low, high = None, None
             value = figures_[column]
             if column in ("adaptive", "revised") and value is not None:
-                half = 1.96 * float(np.sqrt(value * (1 - value) / int(label)))
-                low, high = value - half, value + half
+                low, high = normal_interval(value, int(label))
             note = "a subsample of our own; the paper's is not known" if label == "1000" else ""
             rows.append(ReportRow((f"{int(label):,} rows", column), value, paper, low, high, note=note))
     return ReportTable("MNIST-loop at D = 784, budget 20", "local-search-progression", ("rows", "figure"), rows)
@@ -266,7 +268,7 @@ def _progression(results: Results) -> ReportTable:
 
 def _progress(arrays: dict[str, np.ndarray], cae: np.ndarray | None, part: bool) -> dict[str, float | None]:
     rows = arrays["subsample"] if part else slice(None)
-    before, after = float(arrays["before"][rows].mean()), float(arrays["after_corrected"][rows].mean())
+    before, after = (float(np.atleast_2d(arrays[name])[:, rows].mean()) for name in ("before", "after_corrected"))
     closed = None
     if cae is not None and float(cae[rows].mean()) != before:
         closed = 100 * (after - before) / (float(cae[rows].mean()) - before)

@@ -18,9 +18,11 @@ from synafa.arrays import read_file, write_file
 from synafa.datasets.dataset import Dataset
 from synafa.files import cache_dir, content_hash
 from synafa.information.tables import InformationTables
+from synafa.study.evidence.comparisons import share_of
+from synafa.study.evidence.names import budgets_of
 from synafa.study.experiments.shared import fit_synafa, load_dataset
 
-BUDGETS = (5, 10, 20)
+BUDGETS = budgets_of("mnist-loop")
 POOL = 90
 CONTROL_ROWS = 4000  # test rows of the paper's 90-pixel control
 
@@ -150,7 +152,7 @@ def amortised_group(dataset: Dataset, group: str, quick: bool, control: bool = F
         / f"{dataset.name}-{content_hash([config, one.k_infer, one.sampling, dataset.fingerprint()])}.safetensors"
         for one in wanted
     }
-    if not all(path.exists() for path in paths.values()):
+    if not all(_usable(path) for path in paths.values()):
         _compute(dataset, wanted, paths, seed, k_range, size)
     return {name: _load(path) for name, path in paths.items()}
 
@@ -185,17 +187,34 @@ def _compute(
         tables = estimator.tables(codes, y, one.k_infer, one.sampling)
         seconds = np.array([fit_seconds, time.process_time() - clock])
         arrays = {name: getattr(tables, name) for name in _FIELDS}
-        write_file(paths[one.name], _KIND, {**arrays, "seconds": seconds}, {})
+        write_file(paths[one.name], _KIND, {**arrays, "seconds": seconds}, {}, own=True)
 
 
 _KIND = "set of amortised tables"
 _FIELDS = ("single", "pair", "cond", "class_counts")
 
 
+def _usable(path: Any) -> bool:
+    """Whether a table of the cache is there and whole; a damaged one, or a folder in its place, is computed again."""
+    try:
+        _load(path)
+    except Exception:  # each library has its own words for a file that is not what it should be
+        return False
+    return True
+
+
 def _load(path: Any) -> Amortised:
     arrays, _ = read_file(path, _KIND)
     tables = InformationTables(**{name: arrays[name] for name in _FIELDS}, specific=None)
     return Amortised(tables, float(arrays["seconds"][0]), float(arrays["seconds"][1]))
+
+
+def accuracy_interval(correct: np.ndarray | None) -> tuple[float | None, float | None]:
+    """The 95 % interval of the share of correct rows, (n,) or (judges, n), over rows and judges; nothing of nothing."""
+    if correct is None:
+        return None, None
+    found = share_of(correct)
+    return found.low, found.high
 
 
 def acquired(policy: Any, X: np.ndarray, budgets: tuple[int, ...] = BUDGETS) -> tuple[dict[int, np.ndarray], Any]:
@@ -208,6 +227,11 @@ def acquired(policy: Any, X: np.ndarray, budgets: tuple[int, ...] = BUDGETS) -> 
         mask[rows, run.order[rows, steps]] = True
         masks[budget] = mask
     return masks, run
+
+
+def judged(judges: Any, X: np.ndarray, mask: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Whether each judge is right on what a mask shows, bool (judges, n)."""
+    return judges.predict_proba(np.where(mask, X, 0), mask).argmax(axis=2) == y
 
 
 def probabilities(classifier: Any, X: np.ndarray, mask: np.ndarray) -> np.ndarray:

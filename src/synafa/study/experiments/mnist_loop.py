@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from synafa.report.figures import line_with_interval, new_figure, zero_line
+from synafa.report.style import COLOURS
 from synafa.study import Figure, Headline, PlainTable, ReportRow, ReportTable, Settings, Unit
 from synafa.study.engine.results import Results
-from synafa.study.evidence.comparisons import Difference, array, difference_of
-from synafa.study.evidence.figures import COLOURS, line_with_interval, new_figure, zero_line
+from synafa.study.evidence.comparisons import Difference, against_values, share_of, values_of
+from synafa.study.evidence.names import NAMES
 from synafa.study.evidence.paper import paper_table, paper_value
 from synafa.study.experiments import amortised
 from synafa.study.experiments.mnist import (
@@ -22,20 +24,19 @@ from synafa.study.experiments.mnist import (
     deployed_tables,
     exact_policy,
     images,
-    probabilities,
+    judged,
     with_tables,
 )
-from synafa.study.experiments.shared import EIGHT, THREE, classifier_unit, compare, policy_units
+from synafa.study.experiments.shared import EIGHT, THREE, classifier_unit, compare, policy_units, unit_judges
 
 NAME = "mnist-loop"
 TITLE = "MNIST-loop: 784 pixels, a few of them measured"
-VERSION = 2
+VERSION = 3
 COVERS = ("mnist-summary", "lambda-mnist", "appendix-mnist-controls", "appendix-lambda-mnist")
 
 TABLES = ("amortised", "exact")
 LAMBDAS = (0.001, 0.003, 0.01)
 ADAPTIVE = "adaptive 0.001"
-_TITLES = {"aaco": "AACO", "cae": "CAE", "permutation": "Permutation"}
 _EXAMPLES = 6
 
 
@@ -46,7 +47,7 @@ def units(settings: Settings) -> list[Unit]:
     for kind in TABLES:
         needs = [classifier_unit(settings, "mnist-loop")]
         needs += [amortised.group_unit(settings)] if kind == "amortised" else []
-        parameters = {"dataset": "mnist-loop", "tables": kind}
+        parameters = {"dataset": "mnist-loop", "tables": kind, "judges": list(settings.judges("mnist-loop"))}
         own.append(settings.unit(NAME, __name__, VERSION, parameters, needs=tuple(needs), cost=20.0))
     return [*own, *baseline_units(settings)]
 
@@ -59,10 +60,9 @@ def baseline_units(settings: Settings) -> list[Unit]:
 
 def run(unit: Unit) -> dict[str, Any]:
     from synafa.evaluation import static_pair, static_single
-    from synafa.neural.shared import shared_classifier
 
     dataset = images(unit.quick)
-    classifier = shared_classifier(dataset, profile=unit.profile, seed=0)
+    judges = unit_judges(unit, dataset)
     policy = exact_policy(dataset)
     if unit["tables"] == "amortised":
         policy = with_tables(policy, deployed_tables(dataset, unit.quick))
@@ -72,7 +72,7 @@ def run(unit: Unit) -> dict[str, Any]:
 
     def measure(name: str, masks: dict[int, np.ndarray], fallback: np.ndarray | None = None) -> None:
         for budget, mask in masks.items():
-            correct = probabilities(classifier, X, mask).argmax(axis=1) == y
+            correct = judged(judges, X, mask, y)
             arrays[f"{name}/correct_{budget}"] = correct.astype(np.uint8)
             used = 0 if fallback is None else int(fallback[:, :budget].any(axis=1).sum())
             rows.append({"method": name, "budget": budget, "accuracy": float(correct.mean()), "fallback_rows": used})
@@ -121,9 +121,11 @@ def correct_of(results: Results, tables: str, method: str, budget: int) -> np.nd
 
 def against(results: Results, tables: str, method: str, baseline: str, budget: int) -> Difference | None:
     """Accuracy of a policy of ours minus a baseline's."""
-    ours = correct_of(results, tables, method, budget)
-    other = array(results, "correct", baseline, budget, dataset="mnist-loop")
-    return None if ours is None or other is None else difference_of([ours], [other])
+    found = results.one(tables=tables)
+    if found is None or f"{method}/correct_{budget}" not in found.arrays:
+        return None
+    other = values_of(results, baseline, budget, dataset="mnist-loop")
+    return against_values(found.unit["judges"], found.arrays[f"{method}/correct_{budget}"], other)
 
 
 def tables(results: Results) -> list[ReportTable | PlainTable]:
@@ -139,15 +141,16 @@ def tables(results: Results) -> list[ReportTable | PlainTable]:
 def _row(labels: tuple[str, ...], found: Difference | None, paper: Any, note: str = "") -> ReportRow:
     if found is None:
         return ReportRow(labels, None, paper, note=note)
-    return ReportRow.tested(labels, found.value, found.low, found.high, found.p, paper, note)
+    numbers = (found.value, found.low, found.high, found.p)
+    return ReportRow.tested(labels, *numbers, paper, note, spread=found.spread)
 
 
 def _summary(results: Results, kind: str, label: str, title: str) -> ReportTable:
     rows = []
     for name in THREE:
         for budget in BUDGETS:
-            paper = paper_value("mnist-summary", _TITLES[name], str(budget)) if kind == "amortised" else None
-            rows.append(_row((_TITLES[name], str(budget)), against(results, kind, ADAPTIVE, name, budget), paper))
+            paper = paper_value("mnist-summary", NAMES[name], str(budget)) if kind == "amortised" else None
+            rows.append(_row((NAMES[name], str(budget)), against(results, kind, ADAPTIVE, name, budget), paper))
     note = "" if kind == "amortised" else "The paper has no exact tables at D = 784."
     return ReportTable(title, label, ("baseline", "budget"), rows, note)
 
@@ -158,12 +161,11 @@ def _controls(results: Results) -> ReportTable:
         names = (("static-marginal",) * 2, ("static-pairwise",) * 2, ("adaptive", ADAPTIVE))
         for shown, method in names:
             for budget in BUDGETS:
-                here = results.value("accuracy", tables=kind, method=method, budget=budget)
                 paper = paper_value("appendix-mnist-controls", shown, str(budget)) if kind == "amortised" else None
                 exactly = kind == "amortised" and shown == "static-marginal"
                 note = "chosen by exact values: only the classifier can differ" if exactly else ""
-                low, high = _interval(correct_of(results, kind, method, budget))
-                rows.append(ReportRow((kind, shown, str(budget)), here, paper, low, high, digits=3, note=note))
+                correct = correct_of(results, kind, method, budget)
+                rows.append(_share_row((kind, shown, str(budget)), correct, paper, note))
         for budget in BUDGETS:
             here = results.value("fallback_rows", tables=kind, method=ADAPTIVE, budget=budget)
             paper = paper_value("appendix-mnist-controls", "fallback instances", str(budget))
@@ -178,12 +180,12 @@ def _controls(results: Results) -> ReportTable:
     return ReportTable("Static ablations: accuracy", "appendix-mnist-controls", ("tables", "policy", "budget"), rows)
 
 
-def _interval(correct: np.ndarray | None) -> tuple[float | None, float | None]:
+def _share_row(labels: tuple[str, ...], correct: np.ndarray | None, paper: Any, note: str = "") -> ReportRow:
+    """An accuracy over rows and judges."""
     if correct is None:
-        return None, None
-    share = float(correct.mean())
-    half = 1.96 * float(np.sqrt(share * (1 - share) / len(correct)))
-    return share - half, share + half
+        return ReportRow(labels, None, paper, note=note)
+    found = share_of(correct)
+    return ReportRow(labels, found.value, paper, found.low, found.high, note=note, spread=found.spread)
 
 
 def _lambdas(results: Results) -> ReportTable:
@@ -191,14 +193,12 @@ def _lambdas(results: Results) -> ReportTable:
     for weight in LAMBDAS:
         for budget in BUDGETS:
             method, labels = f"adaptive {weight:g}", (f"{weight:g}", str(budget))
-            here = results.value("accuracy", tables="amortised", method=method, budget=budget)
-            low, high = _interval(correct_of(results, "amortised", method, budget))
             paper = paper_value("lambda-mnist", (weight, budget), "accuracy")
-            rows.append(ReportRow((*labels, "accuracy"), here, paper, low, high))
+            rows.append(_share_row((*labels, "accuracy"), correct_of(results, "amortised", method, budget), paper))
             for name in ("cae", "aaco", "permutation"):
-                paper = paper_value("lambda-mnist", (weight, budget), _TITLES[name])
+                paper = paper_value("lambda-mnist", (weight, budget), NAMES[name])
                 found = against(results, "amortised", method, name, budget)
-                rows.append(_row((*labels, f"minus {_TITLES[name]}"), found, paper))
+                rows.append(_row((*labels, f"minus {NAMES[name]}"), found, paper))
     return ReportTable("Cost weight (SynAFA v2)", "lambda-mnist", ("lambda", "budget", "figure"), rows)
 
 
@@ -309,8 +309,9 @@ def _erosion(results: Results) -> Figure:
     original = []
     for budget in BUDGETS:
         mine = amortised.correct_of(results, "group", "original informative", budget)
-        other = array(results, "correct", "cae", budget, dataset="mnist-loop")
-        original.append(None if mine is None or other is None else difference_of([mine], [other]))
+        other = values_of(results, "cae", budget, dataset="mnist-loop")
+        seeds = results.settings.judges("mnist-loop")
+        original.append(None if mine is None else against_values(seeds[: len(mine)], mine, other))
     drawn += _gap_line(right, original, "v2, k = 150", drawn)
     for line, label, style in zip(_printed_gaps(), ("v2, corrected, paper", "v2, k = 150, paper"), ("--", ":")):
         right.plot(BUDGETS, line, color="#444444", lw=1, ls=style, label=label)

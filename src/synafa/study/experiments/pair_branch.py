@@ -5,17 +5,16 @@ All units are those of the other experiments, plus the policy without its pair b
 
 from __future__ import annotations
 
-import numpy as np
-
 from synafa.datasets.synthetic import ALPHAS, FIXED_V_WEIGHTS
+from synafa.report.figures import new_figure, zero_line
 from synafa.study.engine.results import Results
 from synafa.study.engine.settings import Settings
 from synafa.study.engine.unit import Unit
-from synafa.study.evidence.figures import new_figure, zero_line
+from synafa.study.evidence.names import BUDGETS, TITLES
 from synafa.study.evidence.paper import paper_value
 from synafa.study.evidence.tables import Figure, Headline, ReportRow, ReportTable
-from synafa.study.experiments.benchmark import BUDGETS, TITLES, outcomes, real_units
-from synafa.study.experiments.shared import EIGHT, THREE, VERSION, accuracy, compare
+from synafa.study.experiments.benchmark import outcomes, outcomes_of_runs, real_units
+from synafa.study.experiments.shared import EIGHT, THREE, VERSION, accuracy, compare, difference_over, values_of
 from synafa.study.experiments.shared import run_policy_unit as run
 from synafa.study.experiments.sweeps import (
     Interval,
@@ -71,8 +70,8 @@ def _alpha(results: Results) -> ReportTable:
             found = sweep.correlation(results, method, budget)
             rows.append(interval_row(("correlation", f"{budget}", name), found, printed))
     note = (
-        "Mean advantage (instances resampled); effect: accuracy deployed minus off, paired bootstrap over the test "
-        "rows of all instances."
+        "Mean advantage (Student's interval over instances); effect: accuracy deployed minus off over "
+        "the test rows of all instances and seeds."
     )
     return ReportTable(
         "Alpha sweep with and without the branch", "pair-off-alpha", ("alpha", "budget", "policy"), rows, note
@@ -108,26 +107,27 @@ def _real(results: Results) -> ReportTable:
             rows.append(difference_row((*labels, "effect"), effect, paper_value("pair-off-real", row, "effect")))
             for name, method in METHODS.items():
                 counts = outcomes(results, dataset, budget, method) or {}
+                told = outcomes_of_runs(results, dataset, budget, method) or {}
                 for what in ("wins", "ties", "losses"):
                     printed = paper_value("pair-off-real", row, f"{what} {name}")
-                    rows.append(ReportRow((*labels, f"{what} {name}"), counts.get(what), printed))
-    note = "Accuracy: Wilson's interval over test rows. Wins, ties, losses against eight baselines, p < 0.05."
+                    label = (*labels, f"{what} {name}")
+                    rows.append(ReportRow(label, counts.get(what), printed, spread=told.get(what)))
+    note = (
+        "Accuracy over test rows and judges. Wins, ties, losses against eight baselines at p < 0.05, unadjusted, over "
+        "all seeds; their spread: the least and most that one judge alone would have counted."
+    )
     return ReportTable(
         "Real tables with and without the branch", "pair-off-real", ("dataset", "budget", "number"), rows, note
     )
 
 
 def _accuracy(results: Results, method: str, dataset: str, budget: float) -> Interval:
-    from synafa.study.experiments.shared import metric
-
-    value, n = (metric(results, name, method, budget, dataset=dataset) for name in ("accuracy", "n"))
-    if value is None or n is None:
+    """Accuracy over test rows and judges."""
+    found = values_of(results, method, budget, dataset=dataset)
+    if found is None:
         return Interval(None)
-    # Wilson's interval, which stays inside [0, 1] on the 80 rows of CKD
-    z2 = 1.959964**2
-    centre = (value + z2 / (2 * n)) / (1 + z2 / n)
-    wide = 1.959964 * np.sqrt(value * (1 - value) / n + z2 / (4 * n * n)) / (1 + z2 / n)
-    return Interval(value, float(centre - wide), float(centre + wide))
+    share = difference_over(found[1])
+    return Interval(share.value, max(share.low, 0.0), min(share.high, 1.0), share.spread)
 
 
 def _text(results: Results) -> ReportTable:
@@ -174,7 +174,7 @@ def figures(results: Results) -> list[Figure]:
         zero_line(axes)
         axes.set(xlabel=word, ylabel="accuracy advantage", title=f"{sweep.dataset}, budget 8")
         legend_below(axes)
-    caption = "Mean advantage with and without proposals of unstarted pairs; bands: 95 %, instances resampled."
+    caption = "Mean advantage with and without proposals of unstarted pairs; bands: 95 % over instances."
     return [Figure("pair-branch", "The pair branch", caption, figure)] if drawn else []
 
 

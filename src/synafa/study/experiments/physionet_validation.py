@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from synafa.report.figures import new_figure
+from synafa.report.style import COLOURS
 from synafa.study import Figure, Headline, PlainTable, ReportRow, ReportTable, Settings, Unit
 from synafa.study.engine.results import Results
-from synafa.study.evidence.figures import COLOURS, new_figure
 from synafa.study.evidence.paper import PaperValue, paper_value
 
 NAME = "physionet-validation"

@@ -15,4 +15,5 @@ EXPERIMENTS: dict[str, str] = {
     "alignment": "synafa.study.experiments.alignment",
     "collapse": "synafa.study.experiments.collapse",
     "gating": "synafa.study.experiments.gating",
+    "leaderboard": "synafa.study.experiments.leaderboard",
 }

@@ -17,7 +17,6 @@ import numpy as np
 
 from synafa.study.engine.settings import Settings
 from synafa.study.evidence.comparisons import difference_of
-from synafa.study.experiments.alignment import swap_changes
 from synafa.study.experiments.local_search import Start, start
 from synafa.study.experiments.mnist import (
     BUDGETS,
@@ -29,7 +28,8 @@ from synafa.study.experiments.mnist import (
     probabilities,
     with_tables,
 )
-from synafa.study.experiments.shared import EIGHT, Runner, load_dataset, policy_units
+from synafa.study.experiments.shared import EIGHT, load_dataset, policy_units, unit_evaluation
+from synafa.study.experiments.swaps import swap_changes
 
 
 def classifiers(dataset: Any, seeds: Sequence[int], profile: str = "standard") -> dict[int, Any]:
@@ -84,15 +84,14 @@ def difference_rows(
 ) -> list[dict[str, Any]]:
     """Accuracy of SynAFA minus each baseline's at the dataset's budgets, under each classifier."""
     dataset = load_dataset(name, 0, settings.quick)
-    X, y = dataset.X[dataset.test], dataset.y[dataset.test]
     rows = []
     for seed, judge in judges.items():
         right: dict[str, dict[float, np.ndarray]] = {}
         for method in ("synafa", *baselines):
             right[method] = {}
-            for unit in policy_units(settings, name, 0, method, dataset.budgets):
-                for budget, done in Runner(unit, dataset, judge).acquired(dataset.test).items():
-                    right[method][budget] = probabilities(judge, X, done.mask).argmax(axis=1) == y
+            for unit in policy_units(settings, name, 0, method, dataset.budgets, 1):
+                for budget, done in unit_evaluation(unit, dataset, judge).judged(method).items():
+                    right[method][budget] = done.predictions == done.y
         for budget, own in right["synafa"].items():
             for method in baselines:
                 gap = difference_of([own], [right[method][budget]])

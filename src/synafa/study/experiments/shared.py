@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,101 +19,149 @@ from synafa.errors import SynafaError
 from synafa.study.engine.settings import Settings
 from synafa.study.engine.unit import Unit
 from synafa.study.evidence.comparisons import (  # noqa: F401 (the experiments import everything shared from here)
+    MEASURES,
     Difference,
     accuracy,
     advantage_rows,
+    advantages,
+    against_values,
     array,
     compare,
     difference_of,
+    difference_over,
     find,
     mean_advantage,
     mean_of_rows,
     metric,
-    probability,
-    threshold_matched,
+    runs,
+    share_of,
+    values_of,
 )
+from synafa.study.experiments import costs, own
+
+if TYPE_CHECKING:
+    from synafa.evaluation import Evaluation, Run
 
 CLASSIFIERS, POLICIES = "classifiers", "policies"  # the folders of results
-VERSION = 1
+VERSION = 2
 SWEEPS = ("synergy-sweep", "fixed-v")
 OWN = ("synafa", "synafa-no-pairs", "synafa-masked", "synafa-uncorrected", "synafa-no-pairs-uncorrected")
 REFERENCES = ("random", "static-single", "static-pair", "all-features")
 EIGHT = ("aaco", "permutation", "cae", "gdfs", "dime", "jafa", "ol-with-mask", "ol-without-mask")
+SECOND_VARIANTS = ("eddi-builtin", "odin-model-free")  # of methods that the paper ran in the other one: once
 THREE = ("aaco", "cae", "permutation")
-_DATASET_PARAMETERS = ("alpha", "fraction")
+_DATASET_PARAMETERS = ("alpha", "fraction", "n", "noise", "target")
 _QUICK_ROWS = (360, 120, 120)  # training, validation, test
 
-# Expected seconds on one core, standard profile, PhysioNet's size; only for the order of work and the time left.
-_SECONDS = {
-    "aaco": 6,
-    "permutation": 4,
-    "cae": 17,
-    "gdfs": 40,
-    "dime": 60,
-    "jafa": 55,
-    "ol-with-mask": 50,
-    "ol-without-mask": 50,
-    "eddi": 60,
-    "eddi-builtin": 60,
-    "odin-model-based": 60,
-    "odin-model-free": 60,
-}
 
-
-def classifier_unit(settings: Settings, dataset: str, **parameters: Any) -> Unit:
-    """The unit that trains the dataset's shared classifier (of instance 0, as in the study) into the cache."""
-    named = {"dataset": dataset, **_plain(parameters)}
-    return settings.unit(
-        CLASSIFIERS, __name__, VERSION, named, cost=_scaled(settings, dataset, 20), function="run_classifier"
-    )
+def classifier_unit(settings: Settings, dataset: str, instance: int = 0, **parameters: Any) -> Unit:
+    """The unit that trains the shared classifiers of all seeds into the cache; a sweep has those of instance 0 only."""
+    named = {"dataset": dataset, "judges": list(settings.judges(dataset)), **_plain(parameters)}
+    if instance and dataset not in SWEEPS:
+        named["instance"] = int(instance)
+    cost = costs.judge_seconds(settings.profile, dataset, dataset in SWEEPS, len(named["judges"]))
+    return settings.unit(CLASSIFIERS, __name__, VERSION, named, cost=cost, function="run_classifiers")
 
 
 def policy_unit(
-    settings: Settings, dataset: str, instance: int, method: str, budgets: Iterable[float], **parameters: Any
+    settings: Settings,
+    dataset: str,
+    instance: int,
+    method: str,
+    budgets: Iterable[float],
+    training: int = 0,
+    **parameters: Any,
 ) -> Unit:
-    """The unit that runs `method` on one dataset instance at each of `budgets`.
+    """The unit that trains (or draws) `method` for the `training`-th time and runs it on one dataset instance.
 
     `method` is one of `OWN`, `REFERENCES` or a baseline's name. `parameters`: the dataset's (`alpha`, `fraction`),
     `cost_weight` (SynAFA's lambda in place of the study's), `validation` (also keep probabilities of validation rows;
-    by default for the tables with files, not for the sweeps and images).
+    by default for the tables with files, not for the sweeps and images). What is acquired is judged by the shared
+    classifiers of all seeds; a policy that asks the classifier gets one of them, another one each time.
     """
     from synafa.baselines import REGISTRY
 
     given = _plain(parameters)
-    inside = {name: value for name, value in given.items() if name in _DATASET_PARAMETERS}
+    inside = {name: value for name, value in given.items() if name in (*_DATASET_PARAMETERS, "content")}
+    judges = settings.judges(dataset)
+    if method in REGISTRY and REGISTRY[method].needs_classifier:
+        judges = (judges[training % len(judges)],)
     named = {"dataset": dataset, "instance": int(instance), "method": method, "budgets": _budgets(budgets), **given}
-    seed = settings.seed + (int(instance) if dataset in SWEEPS else 0)
+    named |= {"training": int(training), "judges": list(judges)}
+    seed = settings.seed + int(training) + (int(instance) if dataset in SWEEPS else 0)
     version = VERSION + (REGISTRY[method].revision - 1 if method in REGISTRY else 0)
     return settings.unit(
         POLICIES,
         __name__,
         version,
         named,
-        needs=(classifier_unit(settings, dataset, **inside),),
-        cost=_scaled(settings, dataset, _seconds(dataset, method, named["budgets"])),
+        needs=(classifier_unit(settings, dataset, instance, **inside),),
+        cost=costs.policy_seconds(settings.profile, dataset, method, named["budgets"], dataset in SWEEPS),
         function="run_policy_unit",
         seed=seed,
     )
 
 
 def policy_units(
-    settings: Settings, dataset: str, instance: int, method: str, budgets: Iterable[float], **parameters: Any
+    settings: Settings,
+    dataset: str,
+    instance: int,
+    method: str,
+    budgets: Iterable[float],
+    trainings: int | None = None,
+    **parameters: Any,
 ) -> list[Unit]:
-    """`policy_unit`, one a budget where the method is trained for a budget, one for all budgets otherwise."""
+    """Every repetition of `policy_unit`; one a budget where the method is trained for a budget."""
+    chosen = tuple(budgets)
+    if per_budget(method):
+        groups: list[tuple[float, ...]] = [(budget,) for budget in chosen]
+    else:
+        groups = [chosen]
+    count = repetitions(settings, dataset, method) if trainings is None else trainings
+    return [
+        policy_unit(settings, dataset, instance, method, group, training, **parameters)
+        for training in range(count)
+        for group in groups
+    ]
+
+
+def per_budget(method: str) -> bool:
+    """Whether the budget enters a method's training; a class of one's own says so by an attribute `per_budget`."""
     from synafa.baselines import REGISTRY
 
-    chosen = tuple(budgets)
-    if method in REGISTRY and REGISTRY[method].per_budget:
-        return [policy_unit(settings, dataset, instance, method, (budget,), **parameters) for budget in chosen]
-    return [policy_unit(settings, dataset, instance, method, chosen, **parameters)]
+    if ":" in method:
+        return bool(getattr(own.load_policy(method), "per_budget", False))
+    return method in REGISTRY and REGISTRY[method].per_budget
+
+
+def repetitions(settings: Settings, dataset: str, method: str) -> int:
+    """How often a method is trained or drawn on one instance of a dataset."""
+    from synafa.baselines import REGISTRY
+
+    if method in SECOND_VARIANTS:
+        return 1
+    drawn = method == "random" or method.startswith("aaco")
+    trained = method in REGISTRY and REGISTRY[method].trained
+    return settings.repeats.runs_of(dataset, drawn, trained, dataset in SWEEPS)
 
 
 def load_dataset(name: str, instance: int, quick: bool = False, **parameters: Any) -> Dataset:
-    """The dataset; cut down to a few hundred rows when `quick`."""
+    """The dataset; cut down to a few hundred rows when `quick`. `cube-costs` and `file:PATH` are the leaderboard's."""
     from synafa.datasets import load
 
-    dataset = load(name, instance=instance, **parameters)
+    if name.startswith(own.PREFIX):
+        dataset = own.load_table(name.removeprefix(own.PREFIX), parameters["target"], instance)
+    elif name == "cube-costs":
+        dataset = with_costs(load("cube", instance=instance, **parameters))
+    else:
+        dataset = load(name, instance=instance, **parameters)
     return cut(dataset) if quick else dataset
+
+
+def with_costs(cube: Dataset) -> Dataset:
+    """CUBE with costs 1, 2 and 4 in turn; the three bits of a class never cost the same."""
+    costs = np.array([(1.0, 2.0, 4.0)[i % 3] for i in range(cube.n_features)])
+    return replace(cube, name="cube-costs", costs=costs, budgets=(7.0, 14.0, 21.0))
 
 
 def cut(dataset: Dataset, rows: tuple[int, int, int] = _QUICK_ROWS) -> Dataset:
@@ -132,151 +180,144 @@ def unit_dataset(unit: Unit, instance: int | None = None) -> Dataset:
     return load_dataset(unit["dataset"], which, unit.quick, **inside)
 
 
-def unit_classifier(unit: Unit) -> Any:
-    """The shared classifier of a unit's dataset: trained on instance 0, the same for all instances."""
+def unit_classifier(unit: Unit, judge: int | None = None) -> Any:
+    """The shared classifier of a unit's dataset instance, of seed `judge`; without one the study's own, seed 0.
+
+    The instances of a sweep share the classifiers of instance 0; those of a real table are trained on the instance's
+    own training rows, so that no test row was seen.
+    """
     from synafa.neural.shared import shared_classifier
 
-    policy_of_sweep = unit["dataset"] in SWEEPS and "method" in unit.parameters
-    seed = unit.seed - (unit["instance"] if policy_of_sweep else 0)  # the study's own, without the instance
-    return shared_classifier(unit_dataset(unit, instance=0), profile=unit.profile, seed=seed)
+    if judge is None:
+        judge = int(unit.parameters["judges"][0]) if "judges" in unit.parameters else unit.seed
+    instance = 0 if unit["dataset"] in SWEEPS else None
+    return shared_classifier(unit_dataset(unit, instance), profile=unit.profile, seed=judge)
 
 
-def run_classifier(unit: Unit) -> dict[str, Any]:
-    """Train the classifier, or find it in the cache."""
-    clock = time.perf_counter()
-    model = unit_classifier(unit)
-    row = {"seconds": time.perf_counter() - clock, "best_epoch": model.best_epoch}
-    return {"rows": [{**row, "validation_loss": min(model.validation_losses, default=None)}]}
+def unit_judges(unit: Unit, dataset: Dataset | None = None) -> Any:
+    """The unit's shared classifiers of all its seeds, to be asked at once; `dataset` where it is already loaded."""
+    from synafa.neural.shared import shared_classifier
+    from synafa.neural.stacked import StackedMLP
+
+    if dataset is None:
+        return StackedMLP([unit_classifier(unit, judge) for judge in unit["judges"]])
+    return StackedMLP([shared_classifier(dataset, profile=unit.profile, seed=judge) for judge in unit["judges"]])
 
 
-@dataclass(frozen=True, eq=False)
-class Acquired:
-    """What a policy acquired on n rows: mask (n, D), cost (n,), whether the fallback acted (n,), share by branch."""
-
-    mask: np.ndarray
-    cost: np.ndarray
-    fallback: np.ndarray
-    branches: dict[str, float]
+def run_classifiers(unit: Unit) -> dict[str, Any]:
+    """Train the classifiers, or find them in the cache; a row each."""
+    rows = []
+    for judge in unit["judges"]:
+        clock = time.perf_counter()
+        model = unit_classifier(unit, judge)
+        row = {"judge": judge, "seconds": time.perf_counter() - clock, "best_epoch": model.best_epoch}
+        rows.append({**row, "validation_loss": min(model.validation_losses, default=None)})
+    return {"rows": rows}
 
 
 def run_policy_unit(unit: Unit) -> dict[str, Any]:
-    """Fit the unit's policy, run it at each budget, and measure what the shared classifier makes of it."""
-    from synafa.evaluation.metrics import acquired_sets, prediction_metrics
+    """Fit the unit's policy, run it at each budget, and measure what every judge makes of it.
 
-    dataset, classifier = unit_dataset(unit), unit_classifier(unit)
-    runner = Runner(unit, dataset, classifier)
+    Arrays have a row for each judge: `correct_5` is uint8 (judges, n). Result rows are one a budget and judge.
+    """
+    dataset, judges, method = unit_dataset(unit), unit_judges(unit), unit["method"]
     parts = {"": dataset.test}
     if unit.parameters.get("validation", dataset.name not in (*SWEEPS, "mnist-loop")):
         parts["validation_"] = dataset.validation
+    clock = time.perf_counter()
+    evaluation = unit_evaluation(unit, dataset, judges.models[0])
+    fit_seconds = time.perf_counter() - clock
     rows: list[dict[str, Any]] = []
     arrays: dict[str, np.ndarray] = {f"{part}y": dataset.y[index].astype(np.uint8) for part, index in parts.items()}
     for part, index in parts.items():
-        X, y = dataset.X[index], dataset.y[index]
-        clock, before = time.perf_counter(), runner.fit_seconds
-        acquired = runner.acquired(index)
-        run_seconds = time.perf_counter() - clock - (runner.fit_seconds - before)
+        clock = time.perf_counter()
+        acquired = evaluation.runs(method, index)
+        seconds = {"fit_seconds": fit_seconds, "run_seconds": time.perf_counter() - clock}
         for budget, done in acquired.items():
-            probabilities = classifier.predict_proba(np.where(done.mask, X, 0), done.mask)
-            arrays[f"{part}positive_{budget:g}"] = probabilities[:, -1]
-            if part:
-                continue
-            sets, majority = acquired_sets(done.mask)
-            predicted = probabilities.argmax(axis=1)
-            arrays |= {
-                f"correct_{budget:g}": (predicted == y).astype(np.uint8),
-                f"predicted_{budget:g}": predicted.astype(np.uint8),
-                f"true_probability_{budget:g}": probabilities[np.arange(len(y)), y],
-                f"mask_{budget:g}": np.packbits(done.mask, axis=1),
-            }
-            rows.append(
-                {
-                    "budget": _number(budget),
-                    "n": len(y),
-                    **prediction_metrics(y, probabilities),
-                    "positive_share": float(predicted.astype(bool).mean()),
-                    "mean_cost": float(done.cost.mean()),
-                    "distinct_sets": sets,
-                    "majority_set_share": majority,
-                    "no_fallback_share": float(1.0 - done.fallback.mean()),
-                    **{f"steps_{name}": share for name, share in done.branches.items()},
-                    "fit_seconds": runner.fit_seconds,
-                    "run_seconds": run_seconds,
-                }
-            )
+            probabilities = judges.predict_proba(np.where(done.mask, dataset.X[index], 0), done.mask)
+            arrays[f"{part}positive_{budget:g}"] = probabilities[:, :, -1]
+            if not part:
+                more, judged = _judged(unit, budget, done, dataset.y[index], probabilities)
+                rows += [{**row, **seconds} for row in more]
+                arrays |= judged
     return {"rows": rows, "arrays": arrays}
 
 
-class Runner:
-    """A unit's policy, fitted on first use for each budget it must be trained for."""
+def _judged(
+    unit: Unit, budget: float, done: Run, y: np.ndarray, probabilities: np.ndarray
+) -> tuple[list[dict[str, Any]], dict[str, np.ndarray]]:
+    """The rows and arrays of one budget from the judges' probabilities, (judges, n, K)."""
+    from synafa.evaluation.metrics import acquired_sets, prediction_metrics
 
-    def __init__(self, unit: Unit, dataset: Dataset, classifier: Any) -> None:
-        self.unit, self.dataset, self.classifier = unit, dataset, classifier
-        self.budgets = tuple(float(budget) for budget in unit["budgets"])
-        self.fit_seconds = 0.0
-        self._policies: dict[float | None, Any] = {}
+    predicted = probabilities.argmax(axis=2)
+    arrays = {
+        f"correct_{budget:g}": (predicted == y).astype(np.uint8),
+        f"predicted_{budget:g}": predicted.astype(np.uint8),
+        f"true_probability_{budget:g}": probabilities[:, np.arange(len(y)), y],
+        f"mask_{budget:g}": np.packbits(done.mask, axis=1),
+    }
+    sets, majority = acquired_sets(done.mask)
+    told = {
+        "mean_cost": float(done.cost.mean()),
+        "distinct_sets": sets,
+        "majority_set_share": majority,
+        "no_fallback_share": float(1.0 - done.used_fallback.mean()),
+        **(_branch_shares(done) if unit["method"] in OWN else {}),
+    }
+    rows = [
+        {
+            "budget": _number(budget),
+            "judge": judge,
+            "n": len(y),
+            **prediction_metrics(y, chance),
+            "positive_share": float(chance.argmax(axis=1).astype(bool).mean()),
+            **told,
+        }
+        for judge, chance in zip(unit["judges"], probabilities)
+    ]
+    return rows, arrays
 
-    def acquired(self, rows: np.ndarray) -> dict[float, Acquired]:
-        """What the policy acquires on dataset rows, by budget."""
-        if self.unit["method"] == "all-features":
-            everything = np.ones((len(rows), self.dataset.n_features), dtype=bool)
-            cost = np.full(len(rows), self.dataset.full_cost)
-            return dict.fromkeys(self.budgets, Acquired(everything, cost, np.zeros(len(rows), dtype=bool), {}))
-        if self.unit["method"] in OWN:
-            return {budget: self._own(rows, budget) for budget in self.budgets}
-        return self._through_harness(rows)
 
-    def _own(self, rows: np.ndarray, budget: float) -> Acquired:
-        """SynAFA by its own compiled episodes, which equal the harness's."""
-        forced = not self.unit["method"].endswith("uncorrected")
-        done = self._policy(None).acquire(self.dataset.X[rows], budget=budget, on_stop="fallback" if forced else "stop")
-        steps = max(int((done.branch >= 0).sum()), 1)
-        shares = {name: float((done.branch == i).sum()) / steps for i, name in enumerate(done.branch_names)}
-        fallback = (done.branch == done.branch_names.index("fallback")).any(axis=1)
-        return Acquired(done.mask, done.cost, fallback, shares)
+def unit_evaluation(unit: Unit, dataset: Dataset, classifier: Any) -> Evaluation:
+    """The evaluation of a unit's policy, fitted on the dataset's training rows, at the unit's budgets."""
+    from synafa.evaluation import Evaluation
 
-    def _through_harness(self, rows: np.ndarray) -> dict[float, Acquired]:
-        from synafa.evaluation import run_policy
+    method = unit["method"]
+    budgets = tuple(float(budget) for budget in unit["budgets"])
+    policy: Any
+    if per_budget(method):
+        policy = {budget: _fitted(unit, dataset, classifier, budget) for budget in budgets}
+    else:
+        policy = _fitted(unit, dataset, classifier, max(budgets))
+    forced = not method.endswith("uncorrected")
+    return Evaluation({method: policy}, dataset, classifier, budgets, forced, compiled=True)
 
-        found: dict[float, Acquired] = {}
-        largest = max(self.budgets)
-        per_budget = self._per_budget
-        whole = None if per_budget else run_policy(self._policy(None), self.dataset, rows, largest)
-        for budget in self.budgets:
-            if whole is not None and (budget == largest or not whole.uses_remaining):
-                episodes = whole.at(budget)
-            else:
-                policy = self._policy(budget if per_budget else None)
-                episodes = run_policy(policy, self.dataset, rows, budget)
-            found[budget] = Acquired(episodes.mask(), episodes.total_cost, episodes.used_fallback, {})
-        return found
 
-    @property
-    def _per_budget(self) -> bool:
-        from synafa.baselines import REGISTRY
+def _fitted(unit: Unit, dataset: Dataset, classifier: Any, budget: float) -> Any:
+    from synafa.baselines import REGISTRY, train
+    from synafa.evaluation import all_features
+    from synafa.evaluation.policies import build_policies
 
-        return self.unit["method"] in REGISTRY and REGISTRY[self.unit["method"]].per_budget
+    method = unit["method"]
+    if method in REGISTRY:
+        return train(method, dataset, budget, classifier, profile=unit.profile, seed=unit.seed, faithful=True)
+    if method in OWN:
+        return fit_synafa(method, dataset, unit.parameters.get("cost_weight"))
+    if method == "all-features":
+        return all_features(dataset.n_features)
+    if method in REFERENCES:
+        return build_policies((method,), dataset, (budget,), seed=unit.seed)[method]
+    if ":" in method:
+        return own.fit_policy(method, dataset, budget, unit.seed)
+    raise SynafaError(
+        f"There is no method {method!r} in the study; choose from {', '.join((*OWN, *REFERENCES, *REGISTRY))}."
+    )
 
-    def _policy(self, budget: float | None) -> Any:
-        if budget not in self._policies:
-            clock = time.perf_counter()
-            self._policies[budget] = self._fitted(max(self.budgets) if budget is None else budget)
-            self.fit_seconds += time.perf_counter() - clock
-        return self._policies[budget]
 
-    def _fitted(self, budget: float) -> Any:
-        from synafa.baselines import REGISTRY, train
-        from synafa.evaluation.policies import build_policies
-
-        method, dataset, unit = self.unit["method"], self.dataset, self.unit
-        if method in REGISTRY:
-            return train(method, dataset, budget, self.classifier, profile=unit.profile, seed=unit.seed, faithful=True)
-        if method in OWN:
-            return fit_synafa(method, dataset, unit.parameters.get("cost_weight"))
-        if method in REFERENCES:
-            return build_policies((method,), dataset, (budget,), seed=unit.seed)[method]
-        raise SynafaError(
-            f"There is no method {method!r} in the study; choose from {', '.join((*OWN, *REFERENCES, *REGISTRY))}."
-        )
+def _branch_shares(run: Run) -> dict[str, float]:
+    """The share of each branch among all steps."""
+    steps = max(int((run.branch >= 0).sum()), 1)
+    return {f"steps_{name}": float((run.branch == i).sum()) / steps for i, name in enumerate(run.branch_names)}
 
 
 def fit_synafa(method: str, dataset: Dataset, cost_weight: float | None = None) -> Any:
@@ -315,13 +356,3 @@ def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
         for name, value in sorted(parameters.items())
         if value is not None
     }
-
-
-def _seconds(dataset: str, method: str, budgets: list[Any]) -> float:
-    """CAE draws budget x features numbers a row: at 784 features that is all its time."""
-    return 9.0 * sum(budgets) if (dataset, method) == ("mnist-loop", "cae") else _SECONDS.get(method, 2)
-
-
-def _scaled(settings: Settings, dataset: str, seconds: float) -> float:
-    size = {"ckd": 0.2, "actg175": 0.3, "bank": 2.5, "mnist-loop": 6.0, "miniboone": 6.0}.get(dataset, 1.0)
-    return 1.0 + (0.04 if settings.quick else 10.0 if settings.profile == "paper" else 1.0) * size * seconds

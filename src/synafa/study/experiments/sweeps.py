@@ -1,25 +1,27 @@
 """The two synthetic sweeps as the experiments see them: units per level and instance, advantages as a matrix.
 
 The advantage of a policy is its accuracy minus the mean accuracy of AACO, CAE and permutation. With five instances the
-interval of a mean resamples instances; the interval of one instance's correlation resamples test rows (normal errors).
+interval of a mean is Student's (resampling five covers too little), that of a correlation the jackknife's on Fisher's
+scale; the interval of one instance's correlation is that of test rows (normal errors). The spread is that over judges.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from synafa.datasets.synthetic import ALPHAS, FIXED_V_WEIGHTS
+from synafa.report.figures import line_with_interval
 from synafa.study.engine.results import Results
 from synafa.study.engine.settings import Settings
 from synafa.study.engine.unit import Unit
-from synafa.study.evidence.figures import line_with_interval
 from synafa.study.evidence.paper import PaperValue, paper_value
 from synafa.study.evidence.tables import ReportRow
-from synafa.study.experiments.shared import THREE, Difference, advantage_rows, compare, policy_units
+from synafa.study.experiments.shared import THREE, Difference, advantage_rows, advantages, compare, policy_units
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,6 +37,7 @@ class Interval:
     value: float | None
     low: float | None = None
     high: float | None = None
+    spread: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +62,13 @@ class Sweep:
             for level in self.levels
             for instance in self.instances
             for method in methods
-            for unit in policy_units(settings, self.dataset, instance, method, self.budgets, **{self.parameter: level})
+            for unit in policy_units(settings, self.dataset, instance, method, self.budgets, **self._level(level))
         ]
 
-    def where(self, level: float) -> dict[str, float | str]:
+    def _level(self, level: float) -> dict[str, Any]:
+        return {self.parameter: level}
+
+    def where(self, level: float) -> dict[str, Any]:
         return {"dataset": self.dataset, self.parameter: level}
 
     def pooled(self, results: Results, a: str, b: str, level: float, budget: float) -> Difference | None:
@@ -80,6 +86,30 @@ class Sweep:
         """Standard errors of `advantages`, from test rows."""
         return self._cells(results, method, budget, lambda rows: float(rows.std(ddof=1) / np.sqrt(len(rows))))
 
+    def judged(self, results: Results, method: str, budget: float) -> np.ndarray | None:
+        """Mean advantage of each judge, float64 (judges, levels, instances); None where a unit is missing."""
+        cells = [
+            [advantages(results, method, budget, instance, THREE, **self.where(level)) for instance in self.instances]
+            for level in self.levels
+        ]
+        known = [cell for line in cells for cell in line if cell is not None]
+        if len(known) < len(self.levels) * len(self.instances):
+            return None
+        judges = min(cell.shape[0] for cell in known)
+        means = [cell[:judges].mean(axis=(1, 2)) for cell in known]
+        return np.stack(means, axis=1).reshape(judges, len(self.levels), len(self.instances))
+
+    def _spread(
+        self, results: Results, method: str, budget: float, statistic: Callable[[np.ndarray], float]
+    ) -> tuple[float, float] | None:
+        """Where the statistic of (levels, instances) would lie under one more judge."""
+        from synafa.stats import prediction_interval
+
+        judged = self.judged(results, method, budget)
+        if judged is None or len(judged) < 2:
+            return None
+        return prediction_interval([statistic(cells) for cells in judged])
+
     def _cells(
         self, results: Results, method: str, budget: float, statistic: Callable[[np.ndarray], float]
     ) -> np.ndarray:
@@ -92,16 +122,18 @@ class Sweep:
         return cells
 
     def mean(self, results: Results, method: str, level: float, budget: float) -> Interval:
-        """Mean advantage over instances with the instance-bootstrap interval."""
-        from synafa.stats import instance_bootstrap
+        """Mean advantage over instances with Student's interval."""
+        from synafa.stats import t_interval
 
         if level not in self.levels:
             return Interval(None)
-        values = self.advantages(results, method, budget)[self.levels.index(level)]
+        at = self.levels.index(level)
+        values = self.advantages(results, method, budget)[at]
         if np.isnan(values).any():
             return Interval(None)
-        found = instance_bootstrap(values)
-        return Interval(found.estimate, found.low, found.high)
+        found = t_interval(values)
+        spread = self._spread(results, method, budget, lambda cells: float(cells[at].mean()))
+        return Interval(found.estimate, found.low, found.high, spread)
 
     def deviation(self, results: Results, method: str, level: float, budget: float) -> Interval:
         """Standard deviation over instances with its chi-square interval."""
@@ -109,21 +141,31 @@ class Sweep:
 
         if level not in self.levels or len(self.instances) < 2:
             return Interval(None)
-        values = self.advantages(results, method, budget)[self.levels.index(level)]
+        at = self.levels.index(level)
+        values = self.advantages(results, method, budget)[at]
         if np.isnan(values).any():
             return Interval(None)
         sd, free = float(values.std(ddof=1)), len(values) - 1
         low, high = (sd * float(np.sqrt(free / chi2.ppf(q, free))) for q in (0.975, 0.025))
-        return Interval(sd, low, high)
+        return Interval(
+            sd, low, high, self._spread(results, method, budget, lambda cells: float(cells[at].std(ddof=1)))
+        )
 
     def correlation(self, results: Results, method: str, budget: float) -> Interval:
-        """Correlation of the levels with the mean advantage over instances, instances resampled."""
+        """Correlation of the levels with the mean advantage over instances, and the jackknife's interval over them."""
+        from synafa.stats import jackknife_interval
+
         values = self.advantages(results, method, budget)
         if np.isnan(values).any():
             return Interval(None)
-        drawn = np.random.default_rng(0).integers(0, values.shape[1], size=(_DRAWS, values.shape[1]))
-        spread = _correlations(self.positions, values[:, drawn].mean(axis=2))
-        return _with_spread(_correlations(self.positions, values.mean(axis=1, keepdims=True))[0], spread)
+
+        def fisher(instances: np.ndarray) -> float:
+            return _fisher(self.positions, instances.mean(axis=0))
+
+        found = jackknife_interval(values.T, fisher)
+        spread = self._spread(results, method, budget, lambda cells: fisher(cells.T))
+        bounds = None if spread is None else (float(np.tanh(spread[0])), float(np.tanh(spread[1])))
+        return Interval(float(np.tanh(found.estimate)), float(np.tanh(found.low)), float(np.tanh(found.high)), bounds)
 
     def instance_correlations(self, results: Results, method: str, budget: float) -> list[Interval]:
         """The correlation within each instance, test rows resampled."""
@@ -132,9 +174,12 @@ class Sweep:
             return [Interval(None) for _ in self.instances]
         noise = np.random.default_rng(0).standard_normal((len(self.levels), _DRAWS))
         found = []
-        for value, error in zip(values.T, errors.T):
-            spread = _correlations(self.positions, value[:, None] + error[:, None] * noise)
-            found.append(_with_spread(_correlations(self.positions, value[:, None])[0], spread))
+        for at, (value, error) in enumerate(zip(values.T, errors.T)):
+            drawn = _correlations(self.positions, value[:, None] + error[:, None] * noise)
+            one = _with_spread(_correlations(self.positions, value[:, None])[0], drawn)
+            judged = self._spread(results, method, budget, partial(_fisher_of, self.positions, at))
+            bounds = None if judged is None else (float(np.tanh(judged[0])), float(np.tanh(judged[1])))
+            found.append(replace(one, spread=bounds))
         return found
 
 
@@ -144,6 +189,15 @@ def _correlations(x: Sequence[float], y: np.ndarray) -> np.ndarray:
     up = y - y.mean(axis=0)
     scale = np.sqrt((across**2).sum() * (up**2).sum(axis=0))
     return np.where(scale > 0, across @ up / np.where(scale > 0, scale, 1.0), 0.0)
+
+
+def _fisher(x: Sequence[float], y: np.ndarray) -> float:
+    """Fisher's arctanh of the correlation of x and y, kept finite."""
+    return float(np.arctanh(np.clip(_correlations(x, y[:, None])[0], -1 + 1e-12, 1 - 1e-12)))
+
+
+def _fisher_of(x: Sequence[float], instance: int, cells: np.ndarray) -> float:
+    return _fisher(x, cells[:, instance])
 
 
 def _with_spread(value: float, spread: np.ndarray) -> Interval:
@@ -171,7 +225,7 @@ def _thinned(sweep: Sweep) -> Sweep:
 
 def interval_row(labels: tuple[str, ...], found: Interval, paper: PaperValue | None, note: str = "") -> ReportRow:
     """A number with an interval beside the paper's."""
-    return ReportRow(labels, found.value, paper, found.low, found.high, note=note)
+    return ReportRow(labels, found.value, paper, found.low, found.high, note=note, spread=found.spread)
 
 
 def difference_row(
@@ -180,7 +234,8 @@ def difference_row(
     """A tested difference beside the paper's; `not run` without one."""
     if found is None:
         return ReportRow(labels, None, paper, note=note)
-    return ReportRow.tested(labels, found.value, found.low, found.high, found.p, paper, note)
+    numbers = (found.value, found.low, found.high, found.p)
+    return ReportRow.tested(labels, *numbers, paper, note, spread=found.spread)
 
 
 def draw(

@@ -6,6 +6,7 @@ from base64 import b64encode
 from html import escape
 from importlib.resources import files
 
+from synafa.report.style import css
 from synafa.study.evidence.tables import (
     Figure,
     Headline,
@@ -53,7 +54,7 @@ def render_html(report: Report) -> str:
 
 
 def _style() -> str:
-    return files("synafa.study.reporting").joinpath("report.css").read_text(encoding="utf-8")
+    return css(files("synafa.study.reporting").joinpath("report.css").read_text(encoding="utf-8"))
 
 
 def _contents(report: Report) -> str:
@@ -105,6 +106,7 @@ def _headline(line: Headline) -> str:
 def _section(section: Section, report: Report) -> str:
     results = section.results
     failed = f", {len(results.failed)} failed" if results.failed else ""
+    failed += f", {len(results.damaged)} damaged" if results.damaged else ""
     parts = [
         f'<h2 id="{escape(section.name)}">{escape(section.title)}</h2>',
         f'<p class="about">{escape(section.name)}, profile {escape(report.profile)}: {len(results)} of '

@@ -84,6 +84,7 @@ def _table(table: ReportTable | PlainTable) -> str:
 def _progress(section: Section) -> str:
     results = section.results
     failed = f", {len(results.failed)} failed" if results.failed else ""
+    failed += f", {len(results.damaged)} damaged" if results.damaged else ""
     return f"{len(results)} of {len(results.units)} units finished{failed}, {section.seconds:,.0f} s of computing."
 
 

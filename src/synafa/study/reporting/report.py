@@ -1,25 +1,18 @@
-"""Results into a report: each experiment's tables, figures and sentences, the verdicts counted, written as files.
+"""Results into a report: each experiment's tables, figures and sentences, the verdicts counted.
 
-`write_report` makes `report.html` (self-contained), `README.md`, `figures/*.svg`, `tables/*.csv` and `results/`.
 Only results of one profile are read, and every table says which.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 
-from synafa.files import atomic_path, write_text
+from synafa.report.figures import png_bytes, svg_bytes
 from synafa.study.engine.results import Results
 from synafa.study.engine.settings import Settings
-from synafa.study.engine.store import Store
-from synafa.study.evidence.figures import png_bytes, svg_bytes
 from synafa.study.evidence.paper import paper_labels
 from synafa.study.evidence.tables import (
     Figure,
@@ -28,14 +21,11 @@ from synafa.study.evidence.tables import (
     ReportRow,
     ReportTable,
     counts_of,
-    table_cells,
-    table_header,
 )
 from synafa.study.evidence.verdict import Verdict
 from synafa.study.experiments.contract import Experiment
 
 _LINES = 10  # of the first page
-_MOST_ROWS = 20_000  # of a result table that is small enough to keep beside the report
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,57 +137,6 @@ def _section(experiment: Experiment, settings: Settings) -> Section:
         return Section(*basics, experiment.tables(results), experiment.figures(results), experiment.headline(results))
     except Exception as problem:  # one broken experiment must not hide the others; the report says so in its place
         return Section(*basics, problem=f"{type(problem).__name__}: {problem}")
-
-
-def write_report(experiments: Sequence[Experiment], settings: Settings, output: Path) -> Report:
-    """Build the report and write all its files under `output`."""
-    from synafa.study.reporting.html import render_html
-    from synafa.study.reporting.markdown import render_markdown
-
-    report = build_report(experiments, settings)
-    for section in report.sections:
-        for figure in section.figures:
-            with atomic_path(output / "figures" / figure.file) as temporary:
-                temporary.write_bytes(report.drawings[figure.name])
-        for table in section.tables:
-            write_text(output / "tables" / f"{section.name}--{table.label}.csv", _csv(table, report.profile))
-        _export_rows(section, output / "results")
-    write_text(output / "results" / "units.csv", _unit_list(report))
-    write_text(output / "results" / "environment.json", json.dumps(environment(report), indent=2) + "\n")
-    write_text(output / "README.md", render_markdown(report))
-    write_text(output / "report.html", render_html(report))
-    return report
-
-
-def _csv(table: ReportTable | PlainTable, profile: str) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*table_header(table), "profile"])
-    for cells in table_cells(table):
-        writer.writerow([*cells, profile])
-    return text.getvalue()
-
-
-def _export_rows(section: Section, folder: Path) -> None:
-    if 0 < len(section.results.rows) <= _MOST_ROWS:
-        frame = section.results.frame()
-        with atomic_path(folder / f"{section.name}.parquet") as temporary:
-            frame.write_parquet(temporary, compression="zstd")
-
-
-def _unit_list(report: Report) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["experiment", "key", "unit", "status", "seconds", "started", "profile", "seed"])
-    store, seen = Store(report.settings.results), set()
-    for unit in (unit for section in report.sections for unit in section.results.units):
-        if unit.key in seen:
-            continue
-        seen.add(unit.key)
-        result = store.load(unit)
-        known = ("pending", "", "") if result is None else (result.status, result.seconds, result.record.get("started"))
-        writer.writerow([unit.experiment, unit.key, unit.label, *known, unit.profile, unit.seed])
-    return text.getvalue()
 
 
 def environment(report: Report) -> dict[str, object]:

@@ -25,6 +25,7 @@ class ExperimentStatus:
     seconds_spent: float
     seconds_left: float
     errors: tuple[str, ...]
+    damaged: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -63,4 +64,5 @@ def _status(experiment: Experiment, settings: Settings, store: Store) -> Experim
         round(spent, 1),
         round(left * rate, 1),
         tuple(errors),
+        tuple(store.damaged[unit.key] for unit in units if unit.key in store.damaged),
     )

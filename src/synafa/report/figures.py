@@ -1,4 +1,4 @@
-"""The look of the study's figures: Okabe-Ito colours, labelled axes, vector output that is the same on every run."""
+"""How figures are drawn: labelled axes, the house's colours, vector output that is the same on every run."""
 
 from __future__ import annotations
 
@@ -9,45 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from synafa.report.style import CYCLE, FIGURES, MARKERS
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-# Okabe and Ito's palette: distinguishable with every common colour vision deficiency.
-COLOURS = {
-    "blue": "#0072B2",
-    "vermillion": "#D55E00",
-    "green": "#009E73",
-    "purple": "#CC79A7",
-    "orange": "#E69F00",
-    "sky": "#56B4E9",
-    "black": "#000000",
-    "grey": "#7F7F7F",
-}
-CYCLE = tuple(COLOURS.values())
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")  # shape repeats what colour says
-
-STYLE: dict[str, Any] = {
-    "font.size": 9,
-    "font.family": "DejaVu Sans",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#E3E3E3",
-    "grid.linewidth": 0.6,
-    "axes.titlesize": 9,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "legend.frameon": False,
-    "lines.linewidth": 1.5,
-    "lines.markersize": 5,
-    "figure.dpi": 120,
-    "savefig.bbox": "tight",
-    "svg.fonttype": "path",  # looks the same without our fonts
-    "svg.hashsalt": "synafa",  # the same file on every run
-    "pdf.fonttype": 42,
-}
 
 
 @contextmanager
@@ -56,7 +22,7 @@ def house_style() -> Iterator[None]:
     import matplotlib as mpl
     from cycler import cycler
 
-    settings: Any = {**STYLE, "axes.prop_cycle": cycler(color=CYCLE)}
+    settings: Any = {**FIGURES, "axes.prop_cycle": cycler(color=CYCLE)}
     with mpl.rc_context(settings):
         yield
 

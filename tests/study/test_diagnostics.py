@@ -14,12 +14,14 @@ from synafa.policy.synafa import SynAFA
 from synafa.study import Settings
 from synafa.study.engine.results import Results
 from synafa.study.engine.unit import with_needs
+from synafa.study.evidence.names import ALL_TITLES
 from synafa.study.experiments import (
     alignment,
     amortised,
     collapse,
     gating,
     physionet_validation,
+    swaps,
 )
 from synafa.study.experiments import (
     local_search as searches,
@@ -59,7 +61,7 @@ class Sharp:
 
 @pytest.mark.parametrize("profile", ["standard", "quick"])
 def test_units_have_different_keys_and_the_alignment_is_measured_where_the_swaps_are(profile: str) -> None:
-    settings = Settings(profile, datasets=(*collapse.BUDGETS, "mnist-loop"))
+    settings = Settings(profile, datasets=tuple(ALL_TITLES))
     for experiment in load_experiments(MINE):
         units = with_needs(experiment.units(settings))
         assert units
@@ -134,8 +136,8 @@ def test_changes_of_utility_add_up_along_a_search(dataset: Dataset, policy: SynA
     mask[:, [6, 7, 8]] = True
     found = local_search(policy.tables_, policy.codes(begin.X), mask)
     assert len(found.row) > len(mask) // 2
-    row, arrays = alignment.swap_utilities(unit, begin, Sharp(), mask, found)
-    start, end = (alignment._utility(Sharp(), begin, np.arange(len(mask)), m) for m in (mask, found.mask))
+    row, arrays = swaps.swap_utilities(unit, begin, Sharp(), mask, found)
+    start, end = (swaps._utility(Sharp(), begin, np.arange(len(mask)), m) for m in (mask, found.mask))
     gained = np.bincount(arrays["row"], arrays["dU"], minlength=len(mask))
     assert np.allclose(gained, end - start, atol=1e-5)
     assert row["accepted"] == len(found.row)
@@ -145,7 +147,7 @@ def test_changes_of_utility_add_up_along_a_search(dataset: Dataset, policy: SynA
 def test_a_random_replacement_is_never_a_member() -> None:
     mask = np.random.default_rng(0).random((500, 6)) < 0.5
     mask[:, 2] = False
-    chosen = alignment._random_outsider(mask, np.random.default_rng(1))
+    chosen = swaps._random_outsider(mask, np.random.default_rng(1))
     assert not mask[np.arange(500), chosen].any()
     assert len(set(chosen.tolist())) == 6
 

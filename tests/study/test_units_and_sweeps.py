@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from synafa.datasets import load
-from synafa.stats import paired_bootstrap
+from synafa.evaluation import metrics
+from synafa.stats import hierarchical_bootstrap, paired_bootstrap, prediction_interval
 from synafa.study import Settings
 from synafa.study.engine.execute import plain
+from synafa.study.engine.repetition import ONCE
 from synafa.study.engine.results import Results
 from synafa.study.engine.store import UnitResult
 from synafa.study.engine.unit import with_needs
@@ -47,9 +49,9 @@ def with_correct(unit, correct):
 def acquisitions(unit):
     """What the unit's policy acquires, without a classifier: the deterministic half of `run_policy_unit`."""
     dataset = shared.unit_dataset(unit)
-    done = shared.Runner(unit, dataset, None).acquired(dataset.test)
+    done = shared.unit_evaluation(unit, dataset, None).runs(unit["method"])
     arrays = {f"mask_{budget:g}": np.packbits(one.mask, axis=1) for budget, one in done.items()}
-    rows = [{"budget": int(budget), "no_fallback_share": 1 - one.fallback.mean()} for budget, one in done.items()]
+    rows = [{"budget": int(budget), "no_fallback_share": 1 - one.used_fallback.mean()} for budget, one in done.items()]
     return finished(unit, rows, arrays)
 
 
@@ -74,8 +76,32 @@ def test_all_instances_of_a_sweep_need_the_same_classifier():
 
 
 def test_what_is_trained_per_budget_is_one_unit_a_budget():
-    assert len(shared.policy_units(STANDARD, "ckd", 0, "cae", (2, 4, 7))) == 3
-    assert len(shared.policy_units(STANDARD, "ckd", 0, "permutation", (2, 4, 7))) == 1
+    once = Settings("standard", repetition=ONCE)
+    assert len(shared.policy_units(once, "ckd", 0, "cae", (2, 4, 7))) == 3
+    assert len(shared.policy_units(once, "ckd", 0, "permutation", (2, 4, 7))) == 1
+
+
+def test_everything_trained_or_drawn_is_repeated():
+    def count(dataset, method):
+        return len(shared.policy_units(STANDARD, dataset, 0, method, (5,)))
+
+    assert [count("physionet", m) for m in ("synafa", "static-single", "aaco", "random", "cae", "permutation")] == [
+        *(1, 1, 10, 10, 3, 3)
+    ]
+    assert count("ckd", "cae") == 5
+    units = shared.policy_units(STANDARD, "physionet", 0, "aaco", (5, 10))
+    assert [unit.seed for unit in units] == list(range(10))  # another draw each time
+    assert [unit["judges"] for unit in units] == [[seed] for seed in range(10)]  # and another classifier
+    assert shared.policy_unit(STANDARD, "physionet", 0, "cae", (5,), 2)["judges"] == list(range(10))
+    assert len(shared.policy_unit(STANDARD, "bank", 0, "synafa", (2,))["judges"]) == 5
+    sweep = [shared.policy_units(STANDARD, "fixed-v", instance, "aaco", (8,), fraction=0.9) for instance in range(5)]
+    assert sum(map(len, sweep)) == 10
+
+
+def test_the_instances_of_a_real_table_have_classifiers_of_their_own_and_those_of_a_sweep_do_not():
+    real = {shared.policy_unit(STANDARD, "ckd", i, "synafa", (2,)).needs[0].key for i in range(5)}
+    assert len(real) == 5
+    assert shared.classifier_unit(STANDARD, "ckd", 3)["instance"] == 3
 
 
 def test_experiments_share_their_units():
@@ -101,10 +127,14 @@ def test_a_policy_unit_keeps_arrays_that_agree_with_its_rows(method, tmp_path, m
     unit = shared.policy_unit(QUICK, "synergy-sweep", 1, method, (3, 8), alpha=1, validation=True)
     done = shared.run_policy_unit(unit)
     dataset = shared.unit_dataset(unit)
-    assert [row["budget"] for row in done["rows"]] == [3, 8]
+    judges = unit["judges"]
+    assert len(judges) == (1 if method == "aaco" else 2)
+    assert [(row["budget"], row["judge"]) for row in done["rows"]] == [(b, j) for b in (3, 8) for j in judges]
     for row in done["rows"]:
-        budget, arrays = row["budget"], done["arrays"]
-        known = np.unpackbits(arrays[f"mask_{budget}"], axis=1)[:, :24].astype(bool)
+        budget, at = row["budget"], judges.index(row["judge"])
+        masked = done["arrays"][f"mask_{budget}"]
+        arrays = {name: values[at] if values.ndim == 2 else values for name, values in done["arrays"].items()}
+        known = np.unpackbits(masked, axis=1)[:, :24].astype(bool)
         assert arrays[f"correct_{budget}"].mean() == row["accuracy"]
         assert np.array_equal(arrays[f"predicted_{budget}"] == arrays["y"], arrays[f"correct_{budget}"].astype(bool))
         assert np.isclose((known @ dataset.costs).mean(), row["mean_cost"])
@@ -120,11 +150,74 @@ def test_synafas_own_episodes_are_those_of_the_harness():
     unit = shared.policy_unit(QUICK, "synergy-sweep", 0, "synafa-masked", (3, 5, 8), alpha=0.75)
     dataset = shared.unit_dataset(unit)
     policy = shared.fit_synafa("synafa-masked", dataset)
-    for budget, done in shared.Runner(unit, dataset, None).acquired(dataset.test).items():
-        assert np.array_equal(done.mask, run_policy(policy, dataset, "test", budget).mask())
+    for budget, done in shared.unit_evaluation(unit, dataset, None).runs(unit["method"]).items():
+        assert np.array_equal(done.mask, run_policy(policy, dataset, "test", budget).mask)
 
 
 # --- comparisons
+
+
+def cube_unit(method, values, training=0):
+    """A finished unit on PhysioNet whose `correct` is (judges, n)."""
+    unit = shared.policy_unit(STANDARD, "physionet", 0, method, (5,), training)
+    return finished(unit, [], {"correct_5": np.asarray(values, dtype=np.uint8)})
+
+
+def test_a_comparison_is_over_judges_and_trainings():
+    rng = np.random.default_rng(1)
+    own, other = rng.random((10, 200)) < 0.8, [rng.random((10, 200)) < 0.7 for _ in range(3)]
+    results = results_of(
+        STANDARD, cube_unit("synafa", own), *(cube_unit("cae", values, t) for t, values in enumerate(other))
+    )
+    found = shared.compare(results, "synafa", "cae", 5, dataset="physionet")
+    gaps = own[:, None].astype(float) - np.stack(other, axis=1)
+    expected = hierarchical_bootstrap(gaps)
+    assert (found.value, found.low, found.high, found.p) == (
+        *(expected.estimate, expected.low, expected.high, expected.pvalue),
+    )
+    assert found.runs == 30
+    single = [gaps[i, i % 3].mean() for i in range(10)]
+    assert found.spread == pytest.approx(prediction_interval(single))
+
+
+def test_draws_of_a_policy_that_asks_the_classifier_are_matched_with_their_judge():
+    rng = np.random.default_rng(2)
+    own, drawn = rng.random((10, 100)) < 0.8, rng.random((10, 1, 100)) < 0.6
+    results = results_of(
+        STANDARD, cube_unit("synafa", own), *(cube_unit("aaco", values, t) for t, values in enumerate(drawn))
+    )
+    seeds, values = shared.values_of(results, "aaco", 5, dataset="physionet")
+    assert seeds == tuple(range(10))
+    assert values.shape == (10, 1, 100)
+    found = shared.compare(results, "synafa", "aaco", 5, dataset="physionet")
+    assert found.value == pytest.approx(own.mean() - drawn.mean())
+    assert found.runs == 10
+    few = results_of(STANDARD, cube_unit("synafa", own), cube_unit("aaco", drawn[3], 3))
+    alone = shared.compare(few, "synafa", "aaco", 5, dataset="physionet")
+    assert alone.value == pytest.approx(own[3].mean() - drawn[3].mean())  # only under the judge that both have
+
+
+@pytest.mark.parametrize("measure", shared.MEASURES)
+def test_a_difference_by_any_measure_is_the_difference_of_the_measures(measure):
+    rng = np.random.default_rng(3)
+    y = (rng.random(300) < 0.3).astype(np.uint8)
+    done, scores = [], {}
+    for method in ("synafa", "cae"):
+        positive = rng.random((10, 300)).astype(np.float32) * 0.6 + 0.4 * y * rng.random((10, 300))
+        predicted = (positive > 0.5).astype(np.uint8)
+        arrays = {"y": y, "validation_y": y, "validation_positive_5": positive, "positive_5": positive}
+        arrays |= {"predicted_5": predicted, "correct_5": (predicted == y).astype(np.uint8)}
+        arrays["true_probability_5"] = np.where(y == 1, positive, 1 - positive)
+        done.append(finished(shared.policy_unit(STANDARD, "physionet", 0, method, (5,)), [], arrays))
+        both = np.stack([1 - positive, positive], axis=2)
+        if measure == "threshold_matched":
+            cuts = [metrics.matched_threshold(row, y.mean()) for row in positive]
+            scores[method] = np.mean([((row > t) == y).mean() for row, t in zip(positive, cuts)])
+        else:
+            scores[method] = np.mean([metrics.prediction_metrics(y, chance)[measure] for chance in both])
+    found = shared.compare(results_of(STANDARD, *done), "synafa", "cae", 5, measure=measure, dataset="physionet")
+    assert found.value == pytest.approx(scores["synafa"] - scores["cae"], abs=1e-6)
+    assert found.low < found.value < found.high
 
 
 def test_a_comparison_pools_the_rows_of_all_instances():
@@ -168,7 +261,7 @@ def test_an_advantage_that_grows_with_alpha_is_a_correlation_of_one_in_every_ins
     assert [one.value for one in sweep.instance_correlations(results, "synafa", 8)] == pytest.approx([1.0] * 5)
     mean = sweep.mean(results, "synafa", 1.0, 8)
     assert mean.value == pytest.approx(0.11)
-    assert 0.1 <= mean.low < mean.value < mean.high <= 0.12
+    assert 0.09 <= mean.low < mean.value < mean.high <= 0.13
     assert shared.mean_advantage(results, "synafa", 8, 2, **sweep.where(1.0)) == pytest.approx(0.11)
 
 
@@ -193,7 +286,8 @@ def test_without_results_every_paper_value_is_not_run(settings):
         assert len({table.label for table in tables}) == len(tables)
         rows = [row for table in tables if isinstance(table, ReportTable) for row in table.rows]
         assert {row.verdict for row in rows} <= {Verdict.NOT_RUN, Verdict.NOT_COMPARABLE, None}
-        assert experiment.figures(results) == []
+        drawn = [figure.name for figure in experiment.figures(results)]
+        assert drawn in ([], ["synafa-overview"])  # a drawing that needs no results
         assert experiment.headline(results) == []
 
 
@@ -271,9 +365,9 @@ def test_all_features_of_a_group_are_paid_once():
     dataset = shared.unit_dataset(unit)
     (group,) = dataset.groups
     assert len(group) > 1
-    done = shared.Runner(unit, dataset, None).acquired(dataset.test)[3.0]
+    done = shared.unit_evaluation(unit, dataset, None).runs("all-features")[3.0]
     assert done.mask.all()
     assert (done.cost == dataset.n_features - len(group) + 1).all()
     dear = replace(dataset, costs=np.arange(1.0, dataset.n_features + 1))
     expected = dear.costs.sum() - sum(sorted(dear.costs[list(group)])[1:])
-    assert (shared.Runner(unit, dear, None).acquired(dear.test)[3.0].cost == expected).all()
+    assert (shared.unit_evaluation(unit, dear, None).runs("all-features")[3.0].cost == expected).all()

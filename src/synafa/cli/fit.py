@@ -1,0 +1,264 @@
+"""`synafa fit`: a labelled table and its prices become a model, and what looks wrong in the table is said before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from synafa.cli.common import (
+    AsJson,
+    Bins,
+    Data,
+    Drop,
+    NearlyNumeric,
+    Target,
+    check_output,
+    console,
+    number,
+    print_json,
+    read_labelled,
+    split_names,
+)
+from synafa.cli.streaming import Checkpoint, Memory, Scheduler, counted, streamed_source
+from synafa.errors import SynafaError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+
+    from synafa.model.classifier import AcquisitionClassifier
+    from synafa.policy.synafa import SynAFA
+    from synafa.table.suspicious import Suspicion
+
+POLICIES = ("plan-tree", "synafa")
+COST_WEIGHT = 0.01  # bits that a measurement of average price must earn
+
+
+def fit(
+    data: Data,
+    target: Target,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The model file to write.", show_default=False)],
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            "--policy",
+            help="plan-tree (complete plans, judged on held-out rows; the default) or synafa (exact pairs; the default "
+            "for tables that are streamed).",
+        ),
+    ] = None,
+    prices: Annotated[
+        Path | None,
+        typer.Option(
+            "--prices",
+            help="Price list, a CSV with the columns feature,price and, where needed, panel,group,price_in_group.",
+        ),
+    ] = None,
+    costs: Annotated[
+        list[str] | None,
+        typer.Option("--costs", help="name=cost words, or a CSV or JSON file; 1 where nothing is said."),
+    ] = None,
+    errors: Annotated[
+        list[str] | None,
+        typer.Option("--errors", help="What wrong decisions cost: true:decided=cost words, or a CSV file."),
+    ] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            "--budget",
+            "-b",
+            help="What the measurements of one case may cost. Without it there is no limit: a case ends where "
+            "nothing left is worth its price.",
+        ),
+    ] = None,
+    known: Annotated[
+        list[str] | None, typer.Option("--known", help="Features known from the start, which cost nothing: age,sex.")
+    ] = None,
+    unavailable: Annotated[
+        list[str] | None, typer.Option("--unavailable", help="Features that nobody can measure here: a,b.")
+    ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option("--group", help="Column that names the patient: rows of one stay together; it is no feature."),
+    ] = None,
+    drop: Drop = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of everything that is drawn by lot.")] = 0,
+    bins: Bins = 2,
+    cost_weight: Annotated[
+        float | None,
+        typer.Option(
+            "--cost-weight", help="synafa: bits that one unit of cost must earn; without it 0.01 at the average price."
+        ),
+    ] = None,
+    affordability: Annotated[
+        str, typer.Option("--affordability", help="synafa: strict, pairs, or deployed (the paper's rule).")
+    ] = "strict",
+    pair_branch: Annotated[bool, typer.Option("--pair-branch/--no-pair-branch", help="synafa: look for pairs.")] = True,
+    nearly_numeric: NearlyNumeric = "missing",
+    memory: Memory = None,
+    checkpoint: Checkpoint = None,
+    scheduler: Scheduler = None,
+    as_json: AsJson = False,
+) -> None:
+    """Learn from labelled rows which measurement to take next, and save the model.
+
+    Example: `synafa fit patients.csv --target died --prices prices.csv --known age,sex --budget 200 -o model.synafa`
+    """
+    from synafa.cli.progress import progress_bar
+    from synafa.table.suspicious import check_target
+
+    if policy is not None and policy not in POLICIES:
+        raise SynafaError(f"--policy must be one of {', '.join(POLICIES)}, got: {policy!r}.")
+    check_output(output, ())
+    settings = {"budget": budget, "bins": bins, "cost_weight": cost_weight, "affordability": affordability}
+    settings["pair_branch"] = pair_branch
+    source = streamed_source(data, memory, (target,), nearly_numeric, force=bool(scheduler or checkpoint))
+    if source is not None:
+        if policy == "plan-tree" or errors or group:
+            raise SynafaError(
+                "A plan tree, --errors and --group need all rows in memory; raise --memory, give fewer rows, or leave "
+                "them out and take --policy synafa."
+            )
+        found = counted(source, target, bins, drop, checkpoint, scheduler)
+        columns = list(found.encoder.feature_names_)
+        at_start, never = split_names(known, columns), split_names(unavailable, columns)
+        rule = _synafa(_prices(prices, costs, columns, columns, at_start), settings)
+        rule.from_streamed(found, known=at_start, unavailable=never, target=target).save(output)
+        _report(_described(rule, "synafa", columns, found.counts.n_rows, output, []), output, as_json)
+        return
+    policy = policy or "plan-tree"
+    features, labels = read_labelled(data, target, drop, nearly_numeric)
+    groups, features = _groups(features, group)
+    check_target(labels, target)
+    columns = features.columns
+    kept, suspicions = _look(features, labels, seed)
+    names = kept.columns
+    at_start = [name for name in split_names(known, columns) if name in names]
+    never = [name for name in split_names(unavailable, columns) if name in names]
+    spec = _prices(prices, costs, columns, names, at_start)
+    model = _model(policy, spec, errors, seed, settings)
+    with progress_bar("Learning") as tell:
+        model.fit(kept, labels, known=at_start, unavailable=never, target=target, groups=groups, progress=tell)
+    model.save(output)
+    _report(_described(model.policy_, policy, names, kept.height, output, suspicions), output, as_json)
+
+
+def _groups(features: pl.DataFrame, group: str | None) -> tuple[np.ndarray | None, pl.DataFrame]:
+    """The column that names the patient, and the features without it."""
+    import numpy as np
+
+    if group is None:
+        return None, features
+    if group not in features.columns:
+        from synafa.table.names import close_names
+
+        raise SynafaError(f"There is no column {group!r} for --group{close_names(group, features.columns)}.")
+    if features.width == 1:
+        raise SynafaError(f"The table has no column beside the target and {group!r}.")
+    cells = features[group].to_list()
+    if any(cell is None for cell in cells):
+        row = next(i for i, cell in enumerate(cells) if cell is None)
+        raise SynafaError(f"The column {group!r} names no patient in row {row + 1}; fill it in or leave the row out.")
+    return np.unique([str(cell) for cell in cells], return_inverse=True)[1], features.drop(group)
+
+
+def _look(features: pl.DataFrame, labels: np.ndarray, seed: int) -> tuple[pl.DataFrame, list[Suspicion]]:
+    """The features that can be learnt from, and a note on standard error for each column that looks wrong."""
+    from synafa.table.suspicious import suspicious_columns
+
+    found = suspicious_columns(features, labels, seed)
+    for one in found:
+        typer.echo(f"Note: {one.text}", err=True)
+    kept = features.drop([one.column for one in found if one.left_out])
+    if kept.width == 0:
+        raise SynafaError("No column is left to learn from; every one is a name, an identifier or free text.")
+    return kept, found
+
+
+def _prices(
+    path: Path | None, words: list[str] | None, columns: Sequence[str], names: Sequence[str], known: Sequence[str]
+) -> Any:
+    """A PriceList of the model's features; lines for columns that were left out are no mistake."""
+    from synafa.money.prices import PriceList
+    from synafa.table.reading import parse_costs
+
+    if path is not None and words:
+        raise SynafaError("Give either --prices or --costs, not both.")
+    if path is None:
+        costs = parse_costs(words, columns)
+        return PriceList.plain(names, None if costs is None else {name: costs[name] for name in names})
+    listed = PriceList.from_csv(path).feature_names
+    wanted = [name for name in columns if name in names or name in listed]
+    return PriceList.from_csv(path, wanted, known=known).select(names)
+
+
+def _model(
+    policy: str, prices: Any, errors: list[str] | None, seed: int, more: dict[str, Any]
+) -> AcquisitionClassifier:
+    from synafa.model.classifier import AcquisitionClassifier
+
+    if policy == "plan-tree":
+        from synafa.plan.plan_tree import PlanTree
+
+        tree = PlanTree(budget=more["budget"], prices=prices, random_state=seed)
+        return AcquisitionClassifier(tree, error_costs=errors, random_state=seed)
+    return AcquisitionClassifier(_synafa(prices, more), error_costs=errors, random_state=seed)
+
+
+def _synafa(prices: Any, more: dict[str, Any]) -> SynAFA:
+    from synafa.policy.synafa import SynAFA
+
+    if not prices.is_plain:
+        raise SynafaError("synafa takes plain prices only; use --policy plan-tree for panels and groups.")
+    paid = prices.price[prices.price > 0]
+    weight = more["cost_weight"]
+    return SynAFA(
+        budget=float(prices.price.sum()) if more["budget"] is None else more["budget"],
+        costs=prices.price,
+        cost_weight=COST_WEIGHT / (float(paid.mean()) if len(paid) else 1.0) if weight is None else weight,
+        pair_branch=more["pair_branch"],
+        affordability=more["affordability"],
+        n_bins=more["bins"],
+    )
+
+
+def _described(
+    fitted: Any, policy: str, names: Sequence[str], n_rows: int, output: Path, suspicions: list[Suspicion]
+) -> dict[str, Any]:
+    single = fitted.overlap_.single if policy == "plan-tree" else fitted.rule_.single
+    strongest = sorted(zip(names, single.tolist()), key=lambda item: -item[1])[:5]
+    limit = fitted.budget_ if policy == "plan-tree" else fitted.rule_.budget
+    summary: dict[str, Any] = {
+        "model": str(output),
+        "policy": policy,
+        "rows": n_rows,
+        "features": len(names),
+        "classes": [str(label) for label in fitted.classes_.tolist()],
+        "budget": limit,
+        "strongest": [{"feature": name, "bits": bits} for name, bits in strongest],
+        "suspicious": [{"column": one.column, "kind": one.kind, "text": one.text} for one in suspicions],
+    }
+    if policy == "plan-tree":
+        summary["plan"] = [names[j] for j in fitted.tree_.plan()]
+        summary["leaves"] = fitted.tree_.n_leaves
+    return summary
+
+
+def _report(summary: dict[str, Any], output: Path, as_json: bool) -> None:
+    from synafa.files import is_standard_output
+
+    if as_json:
+        print_json(summary)
+        return
+    out = console(error=is_standard_output(output))
+    told = f"{summary['features']} features, {len(summary['classes'])} classes; budget {number(summary['budget'])}."
+    out.print(f"Fitted on {summary['rows']:,} rows, {told}")
+    bits = ", ".join(f"{one['feature']} ({one['bits']:.4f} bits)" for one in summary["strongest"])
+    out.print(f"Most informative alone: {bits}.", markup=False)
+    if "plan" in summary:
+        plan = ", ".join(summary["plan"]) or "nothing is worth its price"
+        told = f"One plan for everybody: {plan}." if summary["leaves"] == 1 else f"{summary['leaves']} plans in a tree."
+        out.print(told, markup=False)
+    out.print(f"Saved {output}. Ask it: synafa next {output}", markup=False, soft_wrap=True)

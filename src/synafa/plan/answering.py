@@ -1,0 +1,166 @@
+"""What a finished plan tree answers for one case; all that is needed is in the model file, and NumPy alone runs it.
+
+`PlanTree` learns such a tree; `StoredPlan` is one that was read back only to be asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from synafa.errors import SynafaError
+from synafa.plan.case import Copies, encode_case, names_to_mask, side_words
+from synafa.plan.decide import Rule
+from synafa.plan.prices import Prices
+from synafa.plan.reasons import Explainer, Overlap, PlanRecommendation
+from synafa.plan.tree import Tree
+from synafa.table.encoder import TableEncoder
+
+if TYPE_CHECKING:
+    from synafa.graph.shape import DecisionGraph
+    from synafa.money.errors import ErrorCosts
+
+
+class PlanAnswers:
+    """The answers of a tree with its prices, its encoder and its predictor."""
+
+    encoder_: TableEncoder
+    classes_: np.ndarray
+    rule_: Rule
+    tree_: Tree
+    prices_: Prices
+    copies_: Copies
+    overlap_: Overlap
+    known_: np.ndarray
+    unavailable_: np.ndarray
+    error_costs_: ErrorCosts | None
+    predictor_: Any
+    budget_: float
+    margin_: float
+    target_: str
+    n_features_in_: int
+
+    def next_feature(
+        self,
+        observed: Mapping[str, Any] | None = None,
+        *,
+        remaining: float | None = None,
+        unavailable: Iterable[str] = (),
+    ) -> PlanRecommendation:
+        """What to measure next for one case, and why.
+
+        Parameters
+        ----------
+        observed : mapping or None, default=None
+            Values by feature name; a value of None says that the measurement was asked for and paid and gave no result.
+        remaining : float or None, default=None
+            Budget that is left; None: the budget less what was observed costs.
+        unavailable : names, default=()
+            What cannot be measured for this case.
+
+        Returns
+        -------
+        PlanRecommendation
+            `feature` (None: stop), its cost, the reason as fields and as `text`, and the class probabilities now.
+
+        Raises
+        ------
+        SynafaError
+            When a name or a value is unknown or `remaining` is no amount.
+        """
+        self._must_be_fitted()
+        values, mask = encode_case(self.encoder_, observed)
+        if remaining is None:
+            remaining = max(self.budget_ - self.rule_.spent(mask), 0.0)
+        elif not remaining >= 0:
+            raise SynafaError(f"remaining must be a number of at least 0, got: {remaining!r}.")
+        blocked = names_to_mask(unavailable, self.encoder_.feature_names_)
+        probabilities: dict[Any, float] = {}
+        if getattr(self, "predictor_", None) is not None:
+            row = self.predict_proba(values[None], mask[None])[0]
+            probabilities = {label: float(p) for label, p in zip(self.classes_.tolist(), row)}
+        choice = self.rule_.decide(values, mask, float(remaining), blocked)
+        return self._explainer().explain(choice, mask, float(remaining), blocked, probabilities)
+
+    def predict_proba(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """Class probabilities from what is known.
+
+        Parameters
+        ----------
+        values : float (n, D)
+            Encoded values; what the mask hides is not looked at.
+        mask : bool (n, D)
+            What is known.
+
+        Returns
+        -------
+        float64 (n, K)
+            One row a case; rows sum to 1.
+
+        Raises
+        ------
+        SynafaError
+            When the model was saved without its predictor.
+        """
+        self._must_be_fitted()
+        if getattr(self, "predictor_", None) is None:
+            raise SynafaError("This model was saved without its predictor; fit it again to predict.")
+        return self.predictor_.predict_proba(*self.copies_.fill(np.asarray(values), np.asarray(mask, dtype=bool)))
+
+    def decision_graph(self, max_depth: int = 12, min_share: float = 0.0) -> DecisionGraph:
+        """Draw the tree as a graph of questions and plans, counted on the judged rows.
+
+        Parameters
+        ----------
+        max_depth : int, default=12
+            Measurements that are followed.
+        min_share : float, default=0.0
+            States that fewer than this share of the rows reach are left out.
+
+        Returns
+        -------
+        DecisionGraph
+            Nodes, edges and a sentence for each thing that was cut off; it writes SVG, HTML, DOT and JSON.
+        """
+        from synafa.plan.graph import tree_graph
+
+        self._must_be_fitted()
+        words = partial(side_words, self.encoder_)
+        names = self.encoder_.feature_names_
+        return tree_graph(self.tree_, names, tuple(self.classes_.tolist()), words, max_depth, min_share)
+
+    def _must_be_fitted(self) -> None:
+        """An estimator refuses here before it was fitted."""
+
+    def came_with(self, observed: Mapping[str, Any], unavailable: Iterable[str] = ()) -> tuple[str, str] | None:
+        """Look for a panel's member that is not told yet although another one is known: it is at hand already.
+
+        Parameters
+        ----------
+        observed : mapping
+            Values by feature name.
+        unavailable : names, default=()
+            What cannot be had for this case.
+
+        Returns
+        -------
+        tuple of two str, or None
+            The member to tell, and the one that it came with.
+        """
+        names = self.encoder_.feature_names_
+        _, mask = encode_case(self.encoder_, observed)
+        out = mask | names_to_mask(unavailable, names) | self.unavailable_ | self.known_
+        asked, untold = np.nonzero(self.prices_.reveals & (mask & ~self.known_)[:, None] & ~out)
+        return (names[int(untold[0])], names[int(asked[0])]) if len(asked) else None
+
+    def _explainer(self) -> Explainer:
+        unit = "bits" if self.error_costs_ is None else "money"
+        names = self.encoder_.feature_names_
+        return Explainer(self.rule_, names, self.overlap_, self.margin_, unit, self.target_)
+
+
+class StoredPlan(PlanAnswers):
+    """A plan tree that was read back to be asked."""

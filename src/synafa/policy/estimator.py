@@ -1,0 +1,204 @@
+"""What all policies of this package share as scikit-learn estimators: encoding rows, proposing, saving."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import validate_data
+
+from synafa.arrays import write_file
+from synafa.errors import SynafaError
+from synafa.information.counts import check_labels
+from synafa.policy.rule import name_mask
+from synafa.table.encoder import TableEncoder
+
+Names = str | Iterable[str]
+
+
+class UnfittedError(SynafaError, NotFittedError):
+    """An estimator was asked before it was fitted."""
+
+
+class PolicyEstimator(BaseEstimator):
+    """A policy that is fitted on a table; `_propose` and `to_arrays` are its own.
+
+    Attributes
+    ----------
+    kind : str
+        What its file is called inside.
+    number_types : list of types
+        The types of number arrays that are taken as they are.
+    """
+
+    kind = "policy"
+    number_types: tuple[Any, ...] = (np.float64, np.float32)
+    classes_: np.ndarray
+    encoder_: TableEncoder
+
+    def propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> np.ndarray:
+        """Propose the next feature of every row in its own state: the policy's side of the evaluation harness.
+
+        Parameters
+        ----------
+        values : float (n, D)
+            Encoded values; what the mask hides is not looked at.
+        mask : bool (n, D)
+            What is known.
+        remaining : float (n,)
+            Budget that is left.
+
+        Returns
+        -------
+        int64 (n,)
+            The next feature, -1 for stop.
+        """
+        return self.propose_with_reason(values, mask, remaining)[0]
+
+    def propose_with_reason(
+        self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Propose as `propose` does, with the reason of each decision.
+
+        Parameters
+        ----------
+        values, mask, remaining : arrays
+            As in `propose`.
+
+        Returns
+        -------
+        feature : int64 (n,)
+            The next feature, -1 for stop.
+        reason : int8 (n,)
+            Why, as an index into `reason_names`.
+        """
+        check_fitted(self, "rule_")
+        mask = np.ascontiguousarray(mask, dtype=bool)
+        return self._propose(np.ascontiguousarray(values), mask, np.ascontiguousarray(remaining, dtype=np.float64))
+
+    def encode(self, X: Any) -> np.ndarray:
+        """Encode rows as numbers.
+
+        Parameters
+        ----------
+        X : DataFrame or array (n, D)
+            Rows; the columns of a data frame are found by name, in any order.
+
+        Returns
+        -------
+        float64 (n, D)
+            NaN where a cell is empty; text as the position among the sorted training categories.
+
+        Raises
+        ------
+        SynafaError
+            When a column is missing or a cell cannot be read as in training.
+        """
+        check_fitted(self, "rule_")
+        if is_numeric(X) and not hasattr(self, "feature_names_in_"):
+            types = list(self.number_types)
+            return validate_data(self, X, reset=False, dtype=types, ensure_all_finite="allow-nan", order="C")
+        return self.encoder_.transform(X)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted policy to one file; `synafa.load_model` reads it back.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write; it is replaced whole or not at all.
+
+        Raises
+        ------
+        SynafaError
+            When the policy is not fitted or the file cannot be written.
+        """
+        write_file(path, self.kind, *self.to_arrays())
+
+    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Take the fitted policy apart.
+
+        Returns
+        -------
+        arrays : dict of arrays
+            The arrays by name.
+        meta : dict
+            The JSON values.
+
+        Raises
+        ------
+        SynafaError
+            When the policy is not fitted or cannot be stored.
+        """
+        check_fitted(self, "rule_")
+        return self._to_arrays()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        return tags
+
+    def _propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        raise NotImplementedError
+
+    def _to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        raise NotImplementedError
+
+    def _encode_training(self, X: Any, y: Any) -> tuple[TableEncoder | None, np.ndarray]:
+        """The table's encoder and its values; plain number arrays are taken as they are and need none."""
+        if y is None:
+            raise SynafaError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        if is_numeric(X):
+            types = list(self.number_types)
+            X, _ = validate_data(self, X, y, dtype=types, ensure_all_finite="allow-nan", order="C")
+            return None, X
+        encoder = TableEncoder()
+        values = encoder.fit_transform(X)
+        validate_data(self, X, skip_check_array=True)  # notes names and width
+        return encoder, values
+
+    def _take_classes(self, y: Any, n_rows: int) -> np.ndarray:
+        """Note the classes; their position for every row, int64 (n,)."""
+        labels = check_labels(y, n_rows)
+        if labels.dtype.kind == "f" and not np.array_equal(labels, np.floor(labels)):
+            raise SynafaError("y must hold classes, got numbers with fractions (Unknown label type: continuous).")
+        self.classes_, positions = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise SynafaError(f"All rows are of one class ({str(self.classes_[0])!r}); there is nothing to tell apart.")
+        return positions
+
+
+def check_fitted(estimator: Any, attribute: str) -> None:
+    """Refuse an estimator that has not been fitted."""
+    if not hasattr(estimator, attribute):
+        raise UnfittedError(f"This {type(estimator).__name__} is not fitted; call fit with training rows first.")
+
+
+def is_numeric(X: Any) -> bool:
+    """Whether X is an array of numbers rather than a DataFrame or text."""
+    if hasattr(X, "columns") or hasattr(X, "collect_schema"):
+        return False
+    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+        return True  # sparse: validate_data refuses it in scikit-learn's words
+    return np.asarray(X).dtype.kind in "biufc" or not _holds_text(np.asarray(X))
+
+
+def row_mask(which: Names | np.ndarray, names: tuple[str, ...], n: int) -> np.ndarray:
+    """bool (n, D) from names or from a mask of that shape."""
+    if isinstance(which, np.ndarray) and which.dtype.kind not in "OUS":
+        if which.dtype != bool:
+            raise SynafaError(f"A mask must be of bool, got {which.dtype}; say .astype(bool) if that is what it means.")
+        if which.shape != (n, len(names)):
+            raise SynafaError(f"A mask must have the shape of the rows, {(n, len(names))}, got {which.shape}.")
+        return which
+    return np.broadcast_to(name_mask(which, names), (n, len(names)))
+
+
+def _holds_text(array: np.ndarray) -> bool:
+    return array.dtype.kind in "US" or any(isinstance(value, str) for value in array.flat)

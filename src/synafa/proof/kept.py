@@ -1,0 +1,72 @@
+"""Predictors fitted once and used again: trees of several budgets on the same rows share what judges them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+
+class KeptFits:
+    """A function that fits a predictor and remembers what it fitted, by the content of its arguments.
+
+    Given to `PlanTree(predictor=...)`, trees that differ in budget, prices or error costs are judged by the same
+    predictors, which are fitted once.
+
+    Parameters
+    ----------
+    fit : function or None, default=None
+        `(values, y, n_classes, *, categories, seed, progress)`; None for the package's own.
+
+    Attributes
+    ----------
+    fitted : int
+        How many predictors were really fitted.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(60, 2)), rng.integers(0, 2, 60)
+    >>> kept = KeptFits()
+    >>> kept(X, y, 2) is kept(X.copy(), y, 2), kept.fitted
+    (True, 1)
+    """
+
+    def __init__(self, fit: Callable[..., Any] | None = None) -> None:
+        self.fit = fit
+        self.fitted = 0
+        self._kept: dict[str, Any] = {}
+
+    def __call__(
+        self,
+        values: np.ndarray,
+        y: np.ndarray,
+        n_classes: int,
+        *,
+        categories: Sequence[int] | None = None,
+        seed: int = 0,
+        progress: Any = None,
+    ) -> Any:
+        key = _content(values, y, n_classes, categories, seed)
+        if key not in self._kept:
+            self._kept[key] = self._fit(values, y, n_classes, categories=categories, seed=seed, progress=progress)
+            self.fitted += 1
+        return self._kept[key]
+
+    @property
+    def _fit(self) -> Callable[..., Any]:
+        if self.fit is not None:
+            return self.fit
+        from synafa.predictor import fit_predictor
+
+        return fit_predictor
+
+
+def _content(values: np.ndarray, y: np.ndarray, n_classes: int, categories: Sequence[int] | None, seed: int) -> str:
+    told = (values.shape, n_classes, None if categories is None else [int(c) for c in categories], seed)
+    digest = hashlib.sha256(repr(told).encode())
+    for array in (np.asarray(values, dtype=np.float64), np.asarray(y, dtype=np.int64)):
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()

@@ -1,0 +1,126 @@
+"""Batches to pair counts: every column is coded by its edges, packed into bit planes class by class, and counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from synafa.information.counts import PairCounts, rows_by_class
+from synafa.stream.columns import Coder
+
+if TYPE_CHECKING:
+    import polars as pl
+
+KEPT_ROWS = 100_000  # training rows whose codes are kept, for decision graphs
+
+
+def each(pool: ThreadPoolExecutor | None, work: Callable[[int], Any], n: int) -> None:
+    """Do n pieces of work, in threads when there is a pool; the first error is raised."""
+    if pool is None:
+        for i in range(n):
+            work(i)
+    else:
+        for _ in pool.map(work, range(n), chunksize=1):
+            pass
+
+
+class Counter:
+    """Counts that grow batch by batch; classes may turn up at any time.
+
+    Parameters
+    ----------
+    coders : how each column becomes codes
+    n_bins : codes of a column
+    keep : how many of the first rows' codes to keep
+    """
+
+    def __init__(self, coders: Sequence[Coder], n_bins: int, keep: int = 0) -> None:
+        self.coders, self.n_bins, self.keep = list(coders), n_bins, keep
+        self.counts: PairCounts | None = None
+        self.kept: list[np.ndarray] = []
+        self.kept_labels: list[np.ndarray] = []
+        self.n_kept = 0
+
+    def update(
+        self,
+        values: Sequence[np.ndarray | None],
+        frame: pl.DataFrame,
+        labels: tuple[np.ndarray, np.ndarray],
+        pool: ThreadPoolExecutor | None = None,
+    ) -> None:
+        """Add a batch; `values` holds encoded columns where they are known, others are taken from the frame."""
+        from synafa.stream.kernels.columns import pack_column
+
+        classes, indices = labels
+        order, starts = rows_by_class(indices, len(classes))
+        width = self.n_bins - 1
+        planes = np.empty((len(self.coders) * width, order.size // 64), np.uint64)
+        first = min(frame.height, self.keep - self.n_kept)
+        kept = np.empty((first, len(self.coders)), np.uint8)
+
+        def pack(j: int) -> None:
+            coder, column = self.coders[j], values[j]
+            if column is None:
+                column = coder.values(frame.to_series(j))
+            pack_column(column, order, coder.edges, coder.fill, planes[j * width : (j + 1) * width])
+            if first:
+                head = column[:first].astype(np.float64)
+                codes = (head[:, None] > coder.edges).sum(axis=1)
+                kept[:, j] = np.where(np.isnan(head), coder.fill, codes)
+
+        each(pool, pack, len(self.coders))
+        sizes = np.bincount(indices, minlength=len(classes))
+        self.add(classes, planes, starts, sizes)
+        if first:
+            self.kept.append(kept)
+            self.kept_labels.append(classes[indices[:first]])
+            self.n_kept += first
+
+    def add(self, classes: np.ndarray, planes: np.ndarray, starts: np.ndarray, sizes: np.ndarray) -> None:
+        """Add packed rows of some classes, which are in order."""
+        if self.counts is None:
+            self.counts = PairCounts(len(self.coders), self.n_bins, classes)
+        if np.array_equal(self.counts.classes, classes):
+            self.counts.add_planes(planes, starts, sizes)
+        else:
+            part = PairCounts(len(self.coders), self.n_bins, classes)
+            self.counts.merge(part.add_planes(planes, starts, sizes))
+
+    def first_rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """Codes and class places of the first rows."""
+        assert self.counts is not None
+        codes = np.concatenate(self.kept) if self.kept else np.zeros((0, len(self.coders)), np.uint8)
+        labels = np.concatenate(self.kept_labels) if self.kept_labels else self.counts.classes[:0]
+        return codes, np.searchsorted(self.counts.classes, labels)
+
+
+def same_codes(guessed: Iterable[Coder], coders: Iterable[Coder], records: Iterable[Any]) -> bool:
+    """Whether guessed edges gave every cell the code that the right ones give it."""
+    return all(_same(old, new, record) for old, new, record in zip(guessed, coders, records))
+
+
+def _same(old: Coder, new: Coder, record: Any) -> bool:
+    if old.column.kind != new.column.kind:
+        return False
+    if new.column.kind == "text":
+        if not set(new.column.categories) <= set(old.column.categories):
+            return False
+        place = {category: float(i) for i, category in enumerate(old.column.categories)}
+        before = [int((place[category] > old.edges).sum()) for category in new.column.categories]
+        after = [int((i > new.edges).sum()) for i in range(len(new.column.categories))]
+        return before == after and old.fill == new.fill
+    if getattr(record, "missing", 0) and old.fill != new.fill:
+        return False
+    return all(g == e or _nothing_between(g, e, i, record) for i, (g, e) in enumerate(zip(old.edges, new.edges)))
+
+
+def _nothing_between(one: float, other: float, i: int, record: Any) -> bool:
+    """Whether no value of the column is above the smaller and not above the larger of two edges."""
+    low, high = min(one, other), max(one, other)
+    rank = record.ranks[i]
+    if not (rank.low <= low and high <= rank.high) or rank.histogram is not None:
+        return False
+    return not ((rank.values > low) & (rank.values <= high)).any()

@@ -1,0 +1,280 @@
+"""Anything that yields Arrow record batches, as a table that can be read batch by batch and more than once.
+
+Files (CSV, TSV, Parquet), folders and patterns of them are read by Polars, file by file, so that whatever is wrong is
+said with the file's name. Polars lazy frames, pyarrow datasets and objects with `__arrow_c_stream__` (DuckDB relations,
+pyarrow tables and readers) are read as they are; what can be read only once goes to temporary Parquet files first.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from synafa.errors import MissingExtraError, SynafaError
+from synafa.stream import files
+from synafa.table.notices import Tell, warn
+
+if TYPE_CHECKING:
+    import polars as pl
+
+BATCH_CELLS = 1 << 22  # cells of a batch, about
+SPOOLED_ROWS = 1 << 20  # rows of a temporary file, about
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some rows: `frame`, where they come from, the number of the part, and how many of its rows came before."""
+
+    frame: pl.DataFrame
+    where: str
+    part: int
+    first: int
+
+
+@dataclass
+class Source:
+    """A table in parts, each of which can be read again.
+
+    Attributes
+    ----------
+    schema : Polars types by column name
+    parts : what to read, one after the other: a lazy frame each, made when it is needed
+    names : how errors call each part
+    rows : how many rows each part has, where that is known without reading
+    identity : tells whether a checkpoint belongs to these data
+    """
+
+    schema: dict[str, pl.DataType]
+    parts: list[Callable[[], Any]]
+    names: list[str]
+    rows: list[int | None]
+    identity: str
+    paths: list[Path] = field(default_factory=list)
+    owner: Any = None  # keeps temporary files alive
+
+    @property
+    def n_rows(self) -> int | None:
+        """All rows, where that is known without reading."""
+        known = [n for n in self.rows if n is not None]
+        return sum(known) if len(known) == len(self.rows) else None
+
+    def batches(self, columns: Sequence[str] | None = None, *, part: int = 0, first: int = 0) -> Iterator[Batch]:
+        """All rows from row `first` of a part on, in order; empty batches are left out."""
+        import polars as pl
+
+        wanted = list(self.schema) if columns is None else list(columns)
+        size = max(1024, BATCH_CELLS // max(1, len(wanted)))
+        for number in range(part, len(self.parts)):
+            done = first if number == part else 0
+            with reading(self.names[number]):
+                lazy = self.parts[number]()
+                frames: Iterator[pl.DataFrame]
+                if isinstance(lazy, pl.LazyFrame):
+                    frames = iter(
+                        lazy.select(wanted).slice(done).collect_batches(chunk_size=size, maintain_order=True, lazy=True)
+                    )
+                else:
+                    frames = _skip(lazy, done)
+            while True:
+                with reading(self.names[number]):
+                    frame = next(frames, None)
+                if frame is None:
+                    break
+                for piece in frame.iter_slices(2 * size) if frame.height > 2 * size else [frame]:
+                    if piece.height:
+                        yield Batch(piece.select(wanted), self.names[number], number, done)
+                        done += piece.height
+
+    def sample(self, columns: Sequence[str], n: int) -> pl.DataFrame:
+        """About n rows from places spread over the parts; from the beginnings of parts of unknown length."""
+        import polars as pl
+
+        chosen = sorted({i * len(self.parts) // 8 for i in range(8)})
+        pieces = []
+        for number in chosen:
+            length, share = self.rows[number], -(-n // len(chosen))
+            with reading(self.names[number]):
+                lazy = self.parts[number]()
+                if not isinstance(lazy, pl.LazyFrame):
+                    pieces.append(next(iter(lazy), pl.DataFrame(schema=self.schema)).select(columns).head(share))
+                    continue
+                spots = 1 if length is None or length <= share else max(1, 8 // len(chosen))
+                for spot in range(spots):
+                    begin = 0 if length is None else spot * length // spots
+                    pieces.append(lazy.select(columns).slice(begin, -(-share // spots)).collect())
+        return pl.concat(pieces, how="vertical_relaxed")
+
+
+def open_source(
+    source: Any, *, as_text: Sequence[str] = (), nearly_numeric: str = "missing", tell: Tell = warn
+) -> Source:
+    """A `Source` of a path, a folder, a pattern, a list of paths, a frame, or anything that streams Arrow batches.
+
+    as_text : columns of CSV files to which `nearly_numeric` does not apply, such as the target
+    nearly_numeric, tell : as for `read_table`
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table = open_source(pl.LazyFrame({"a": [1, 2, 3], "y": [0, 1, 1]}))
+    >>> [batch.frame.height for batch in table.batches(["a"])]
+    [3]
+    """
+    import polars as pl
+
+    if isinstance(source, Source):
+        return source
+    if isinstance(source, str | os.PathLike):
+        return _of_files(find_files(source), nearly_numeric, as_text, tell)
+    if isinstance(source, list | tuple) and source and all(isinstance(item, str | os.PathLike) for item in source):
+        return _of_files([path for item in source for path in find_files(item)], nearly_numeric, as_text, tell)
+    if isinstance(source, pl.DataFrame):
+        return _of_frame(source.lazy(), source.height)
+    if isinstance(source, pl.LazyFrame):
+        return _of_frame(source, None)
+    if isinstance(source, list | tuple) and source and all(isinstance(item, pl.DataFrame) for item in source):
+        return _of_frames(list(source))
+    return _of_arrow(source)
+
+
+def find_files(pattern: str | os.PathLike[str]) -> list[Path]:
+    """The files of a path, a folder or a pattern, in order of their names."""
+    text = os.fspath(pattern)
+    path = Path(text)
+    if path.is_dir():
+        found = sorted(p for p in path.rglob("*") if files.kind_of(p) and p.is_file() and not p.name.startswith("."))
+        if not found:
+            raise SynafaError(f"The folder {text!r} holds no CSV or Parquet file.")
+        return found
+    if path.exists() or not glob.has_magic(text):
+        return [path]
+    found = sorted(Path(p) for p in glob.glob(text, recursive=True) if Path(p).is_file())
+    if not found:
+        raise SynafaError(f"No file matches {text!r}.")
+    return found
+
+
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Turn what Polars or pyarrow say about a part into one sentence that names it."""
+    try:
+        yield
+    except SynafaError:
+        raise
+    except Exception as error:
+        home = type(error).__module__.split(".")[0]
+        if home not in ("polars", "pyarrow", "duckdb") and not isinstance(error, OSError | UnicodeDecodeError):
+            raise
+        said = (str(error).strip().splitlines() or ["unknown reason"])[0].rstrip(".")
+        raise SynafaError(f"{name} cannot be read: {said}.") from error
+
+
+def _of_files(paths: list[Path], nearly_numeric: str, as_text: Sequence[str], tell: Tell) -> Source:
+    """Files of one kind with the same columns, in one order."""
+    kinds = {files.kind_of(path) for path in paths}
+    for path in paths:
+        files.check_file(path)
+    if len(kinds) > 1:
+        odd = next(path for path in paths if files.kind_of(path) != files.kind_of(paths[0]))
+        raise SynafaError(f"{str(odd)!r} and {str(paths[0])!r} are of different kinds; give CSV or Parquet files only.")
+    names = [repr(str(path)) for path in paths]
+    if kinds == {"csv"}:
+        from synafa.stream.csv_files import scan_csv
+
+        schema, scans, rows = scan_csv(paths, nearly_numeric, as_text, tell)
+    else:
+        schema, scans, rows = files.scan_parquet(paths)
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(f"{path}\0{path.stat().st_size}\0{path.stat().st_mtime_ns}\n".encode())
+    return Source(schema, scans, names, rows, digest.hexdigest(), list(paths))
+
+
+def _of_frame(lazy: pl.LazyFrame, n_rows: int | None) -> Source:
+    with reading("The frame"):
+        schema = dict(lazy.collect_schema())
+    return Source(schema, [lambda: lazy], ["the frame"], [n_rows], f"frame {list(schema)} {n_rows}")
+
+
+def _of_frames(frames: list[pl.DataFrame]) -> Source:
+    first = frames[0]
+    for number, frame in enumerate(frames):
+        files.check_columns(f"Frame {number + 1}", list(frame.columns), list(first.columns), "the first")
+    parts: list[Callable[[], Any]] = [frame.lazy for frame in frames]
+    names = [f"frame {i + 1}" for i in range(len(frames))]
+    rows: list[int | None] = [frame.height for frame in frames]
+    return Source(dict(first.schema), parts, names, rows, f"frames {rows} {first.columns}")
+
+
+def _of_arrow(source: Any) -> Source:
+    """Objects of the Arrow stream protocol, and pyarrow datasets."""
+    dataset = hasattr(source, "to_batches") and hasattr(source, "schema") and not hasattr(source, "__arrow_c_stream__")
+    if not dataset and not hasattr(source, "__arrow_c_stream__"):
+        raise SynafaError(
+            f"A {type(source).__name__} cannot be streamed; give files, a Polars frame, or anything with "
+            "__arrow_c_stream__ (DuckDB relations, pyarrow tables, readers and datasets)."
+        )
+    if hasattr(source, "read_next_batch"):  # a reader: its batches come only once
+        return _spooled(_arrow_batches(source))
+    first = next(iter(_arrow_batches(source)), None)
+    if first is None:
+        raise SynafaError("The stream holds no rows.")
+    return Source(dict(first.schema), [lambda: _arrow_batches(source)], ["the stream"], [None], f"{list(first.schema)}")
+
+
+def _arrow_batches(source: Any) -> Iterator[pl.DataFrame]:
+    try:
+        import pyarrow
+    except ModuleNotFoundError:
+        raise MissingExtraError("pyarrow", "arrow") from None
+    import polars as pl
+
+    stream = hasattr(source, "__arrow_c_stream__")
+    batches = pyarrow.RecordBatchReader.from_stream(source) if stream else source.to_batches()
+    for batch in batches:
+        if batch.num_rows:
+            frame = pl.from_arrow(batch)
+            assert isinstance(frame, pl.DataFrame)
+            yield frame
+
+
+def _spooled(batches: Iterable[pl.DataFrame]) -> Source:
+    """Batches that come once, written to temporary Parquet files that live as long as the source."""
+    import polars as pl
+
+    folder = tempfile.TemporaryDirectory(prefix="synafa-stream-")
+    waiting: list[pl.DataFrame] = []
+    paths: list[Path] = []
+
+    def write() -> None:
+        paths.append(Path(folder.name) / f"{len(paths):06}.parquet")
+        pl.concat(waiting).write_parquet(paths[-1], compression="lz4")
+        waiting.clear()
+
+    with reading("The stream"):
+        for batch in batches:
+            waiting.append(batch)
+            if sum(frame.height for frame in waiting) >= SPOOLED_ROWS:
+                write()
+        if waiting:
+            write()
+    if not paths:
+        raise SynafaError("The stream holds no rows.")
+    source = _of_files(paths, "missing", (), warn)
+    source.owner = folder
+    source.names = ["the stream"] * len(paths)
+    return source
+
+
+def _skip(frames: Iterable[pl.DataFrame], n: int) -> Iterator[pl.DataFrame]:
+    for frame in frames:
+        if n < frame.height:
+            yield frame.slice(n)
+        n = max(0, n - frame.height)

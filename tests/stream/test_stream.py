@@ -1,0 +1,354 @@
+"""Streams against the whole table in memory: random columns, batches, orders, kinds of files."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from synafa import InformationTables, PairCounts, SynAFA, SynafaError, load_model
+from synafa.stream import passes, quantiles
+from synafa.stream.columns import column_of
+from synafa.stream.passes import stream_counts
+from synafa.stream.sources import open_source
+from synafa.table.reading import read_table, split_target
+
+
+def random_table(n: int, rng: np.random.Generator) -> pl.DataFrame:
+    """Columns of every kind that a stream distinguishes."""
+    x = rng.normal(size=n)
+    hole = rng.random(n) < rng.choice([0.0, 0.1, 0.6])
+    columns = {
+        "normal": x,
+        "sorted": np.sort(x),
+        "single": (x * 10).astype(np.float32),
+        "rounded": x.round(1),
+        "mostly zero": np.maximum(x - 1, 0),
+        "half": np.where(np.arange(n) % 2 == 0, 1.5, -1.5),
+        "constant": np.full(n, 3.25),
+        "byte": rng.integers(0, 200, n).astype(np.uint8),
+        "signed": rng.integers(-100, 100, n).astype(np.int8),
+        "whole": rng.integers(-(10**15), 10**15, n),
+        "truth": rng.random(n) < 0.3,
+        "text": rng.choice(["a", "b", " b", "c d", "Z", ""], n, p=[0.3, 0.2, 0.1, 0.2, 0.15, 0.05]),
+        "huge": x * 1e300,
+        "tiny": x * 1e-310,
+    }
+    table = pl.DataFrame(columns)
+    with_holes = [pl.when(pl.Series(~hole)).then(pl.col(name)).alias(f"{name}?") for name in ("normal", "byte", "text")]
+    return table.with_columns(*with_holes, pl.lit(None, pl.Float64).alias("empty"))
+
+
+def assert_same(found, policy, y, n_bins):
+    rule = policy.rule_
+    assert found.encoder.columns_ == rule.encoder.columns_
+    assert found.edges.tobytes() == rule.edges.tobytes()
+    assert found.counts == PairCounts.from_codes(policy.codes_, y, n_bins)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.integers(2, 700), st.integers(1, 300), st.sampled_from([2, 3, 5]), st.integers(0, 10**6), st.booleans())
+def test_any_batches_in_any_order_give_the_numbers_of_the_whole_table(n, size, n_bins, seed, continuous):
+    rng = np.random.default_rng(seed)
+    table = random_table(n, rng)
+    if not continuous:
+        table = table.select("rounded", "byte", "text", "truth", "signed", "text?", "byte?")
+    y = np.concatenate([["no", "yes"], rng.choice(["no", "yes", "maybe"], n - 2)])
+    policy = SynAFA(n_bins=n_bins).fit(table, y)
+    whole = table.with_columns(pl.Series("y", y))
+    frames = [whole[i : i + size] for i in range(0, n, size)]
+    found = stream_counts(frames, "y", n_bins=n_bins)
+    assert_same(found, policy, y, n_bins)
+    assert (found.codes == policy.codes_).all()
+    assert (found.y == policy.y_).all()
+    shuffled = [frames[i].sample(fraction=1.0, shuffle=True, seed=seed) for i in rng.permutation(len(frames))]
+    other = stream_counts(shuffled, "y", n_bins=n_bins)
+    assert other.encoder.columns_ == found.encoder.columns_
+    assert other.edges.tobytes() == found.edges.tobytes()
+    assert other.counts.to_bytes() == found.counts.to_bytes()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_edges_are_exact_however_little_is_kept_and_however_wrong_the_sample(data):
+    n = data.draw(st.integers(1, 400))
+    n_bins = data.draw(st.sampled_from([2, 3, 7]))
+    rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
+    kind = data.draw(st.sampled_from(["normal", "sorted", "scales", "ties", "two"]))
+    x = rng.normal(size=n)
+    values = {
+        "normal": x,
+        "sorted": np.sort(x),
+        "scales": x * 10.0 ** rng.integers(-300, 300, n),
+        "ties": x.round(1),
+        "two": np.where(x > 0.5, 1.0, x.round(0)),
+    }[kind]
+    misled = data.draw(st.booleans())
+    sample = pl.Series(values[:80] + (100.0 if misled else 0.0))
+    column = column_of("x", pl.Float64(), n_bins, 1, sample)
+    for rank in column.ranks:
+        rank.limit = data.draw(st.integers(4, 40))
+    pieces = np.array_split(values, data.draw(st.integers(1, 6)))
+    for piece in pieces:
+        column.update(pl.Series(piece), "here", 0)
+    fitted, edges = column.finished()
+    for _ in range(8):
+        if edges is not None:
+            break
+        for piece in pieces:
+            column.again(piece)
+        fitted, edges = column.finished()
+    policy = SynAFA(n_bins=n_bins).fit(np.column_stack([values, values]), np.arange(n) % 2) if n > 1 else None
+    assert edges is not None, "more than eight passes"
+    if policy is not None:
+        assert edges.tobytes() == policy.rule_.edges[0].tobytes()
+        assert fitted.fill == policy.rule_.encoder.columns_[0].fill
+
+
+def test_a_sorted_stream_with_a_misleading_sample_still_has_exact_edges(monkeypatch):
+    monkeypatch.setattr(quantiles, "BUCKETS", 4096)
+    n = 60_000
+    values = np.sort(np.random.default_rng(0).normal(size=n))
+    table = pl.DataFrame({"x": values, "z": values[::-1].copy(), "y": np.arange(n) % 2})
+    monkeypatch.setattr(passes, "SAMPLE", 500)
+    monkeypatch.setattr("synafa.stream.columns._MEMORY", 1)
+    found = stream_counts([table[i : i + 1000] for i in range(0, n, 1000)], "y")
+    assert found.edges.ravel().tolist() == [np.median(values)] * 2
+    assert 2 < found.passes <= 8
+
+
+def test_few_distinct_values_are_counted_in_a_single_pass_and_continuous_ones_in_two():
+    rng = np.random.default_rng(0)
+    n = 20_000
+    few = pl.DataFrame({"a": rng.integers(0, 9, n), "b": rng.choice(["u", "v"], n), "y": rng.integers(0, 2, n)})
+    assert stream_counts(few.lazy(), "y").passes == 1
+    assert stream_counts(few.with_columns(c=pl.Series(rng.normal(size=n))).lazy(), "y").passes == 2
+
+
+def test_a_category_and_a_class_that_come_last_are_not_lost(monkeypatch):
+    monkeypatch.setattr(passes, "SAMPLE", 8)
+    start = pl.DataFrame({"t": ["b", "c"] * 300, "u": [1, 2] * 300, "y": [5, 6] * 300})
+    end = pl.DataFrame({"t": ["a", "d"], "u": [1, 1], "y": [5, 4]})
+    found = stream_counts([start, end], "y")
+    policy = SynAFA().fit(pl.concat([start, end]).drop("y"), pl.concat([start, end])["y"].to_numpy())
+    assert found.encoder.columns_[0].categories == ("a", "b", "c", "d")
+    assert found.counts.classes.tolist() == [4, 5, 6]
+    assert_same(found, policy, pl.concat([start, end])["y"].to_numpy(), 2)
+
+
+def test_edges_of_a_sample_say_how_far_they_are_off():
+    rng = np.random.default_rng(0)
+    n = 40_000
+    table = pl.DataFrame({"x": rng.normal(size=n), "k": rng.integers(0, 4, n), "y": rng.integers(0, 2, n)})
+    frames = [table[i : i + 4000] for i in range(0, n, 4000)]
+    exact = stream_counts(frames, "y")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passes, "SAMPLE", 2000)
+        rough = stream_counts(frames, "y", edges="sample")
+    assert exact.rank_error == 0.0
+    between = np.sort([exact.edges[0, 0], rough.edges[0, 0]])
+    x = table["x"].to_numpy()
+    assert rough.rank_error == ((x > between[0]) & (x <= between[1])).mean() > 0
+    assert rough.passes == 1
+
+
+def test_given_edges_are_used_as_they_are():
+    table = pl.DataFrame({"x": np.arange(10.0), "z": [None, *np.arange(9.0)], "y": [0, 1] * 5})
+    found = stream_counts(table, "y", edges=[[2.0], [7.5]])
+    assert found.counts.code_counts().sum(axis=0).tolist() == [[3, 7], [9, 1]]
+    by_name = stream_counts(table, "y", edges={"x": [2.0]})
+    assert by_name.edges.ravel().tolist() == [2.0, 4.0]
+    for bad, words in [([[1.0]], "shape"), ({"w": [1.0]}, "unknown feature 'w'"), ("some", "must be 'exact'")]:
+        with pytest.raises(SynafaError, match=words):
+            stream_counts(table, "y", edges=bad)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """The same table as CSV and as Parquet files, in parts, and the whole as one CSV."""
+    rng = np.random.default_rng(3)
+    n = 900
+    table = pl.DataFrame(
+        {
+            "a": rng.normal(size=n).round(3),
+            "b": [None if r < 0.1 else int(9 * r) for r in rng.random(n)],
+            "c": rng.choice(["x", "y y", "z"], n),
+            "late": ["7"] * 800 + ["seven"] * 100,
+            "y": rng.choice(["no", "yes"], n),
+        }
+    )
+    for i in range(3):
+        part = table[300 * i : 300 * i + 300]
+        part.write_csv(tmp_path / f"part{i}.csv")
+        (part if i else part.select(reversed(part.columns))).write_parquet(tmp_path / f"part{i}.parquet")
+    (tmp_path / "whole").mkdir()
+    table.write_csv(tmp_path / "whole" / "table.csv")
+    return tmp_path
+
+
+@pytest.mark.parametrize("pattern", ["part*.csv", "part*.parquet", "whole"])
+def test_files_patterns_and_folders_give_the_model_of_the_whole_file_to_the_byte(folder, pattern, tmp_path):
+    features, labels = split_target(read_table(folder / "whole" / "table.csv"), "y")
+    if "parquet" in pattern:
+        features = features.select("late", "c", "b", "a")  # the order of the first file
+    SynAFA(budget=3).fit(features, labels, target="y").save(tmp_path / "memory.synafa")
+    streamed = SynAFA(budget=3).fit_stream(str(folder / pattern), "y")
+    streamed.save(tmp_path / "stream.synafa")
+    assert (tmp_path / "memory.synafa").read_bytes() == (tmp_path / "stream.synafa").read_bytes()
+    again = load_model(tmp_path / "stream.synafa")
+    assert (again.acquire(features).order == streamed.acquire(features).order).all()
+
+
+def test_anything_that_streams_arrow_is_a_table(folder):
+    pyarrow = pytest.importorskip("pyarrow")
+    datasets = pytest.importorskip("pyarrow.dataset")
+    paths = sorted(map(str, folder.glob("part*.parquet")))
+    expected = InformationTables.from_stream(paths, "y")
+
+    class Relation:
+        """What DuckDB's relations are to us: an object whose stream can be asked for again and again."""
+
+        asked = 0
+
+        def __arrow_c_stream__(self, requested_schema=None):
+            self.asked += 1
+            table = datasets.dataset(paths).to_table()
+            return pyarrow.RecordBatchReader.from_batches(table.schema, table.to_batches(100)).__arrow_c_stream__()
+
+    dataset = datasets.dataset(paths)
+    reader = pyarrow.RecordBatchReader.from_batches(dataset.schema, dataset.to_batches())
+    names = open_source(paths).schema
+    for source in (pl.scan_parquet(paths), dataset, dataset.to_table(), reader, Relation()):
+        found = InformationTables.from_stream(source, "y")
+        assert set(open_source(pl.scan_parquet(paths)).schema) == set(names)
+        assert found.pair.tobytes() == expected.pair.tobytes(), type(source)
+    with pytest.raises(SynafaError, match="A dict cannot be streamed"):
+        open_source({"a": 1})
+
+
+def test_nearly_numeric_and_spaced_cells_are_read_as_in_memory(tmp_path):
+    lines = [f" {i % 17} ,{i % 5},{'TRUE' if i % 3 else 'false'},{i % 2}" for i in range(400)]
+    lines[7] = "7,oops,TRUE,1"
+    for i in range(2):
+        (tmp_path / f"p{i}.csv").write_text("\n".join(["s,n,t,y", *lines[200 * i : 200 * i + 200]]) + "\n")
+    (tmp_path / "all").mkdir()
+    (tmp_path / "all" / "all.csv").write_text("\n".join(["s,n,t,y", *lines]) + "\n")
+    with pytest.warns(UserWarning, match="but for 1 cell"):
+        features, labels = split_target(read_table(tmp_path / "all" / "all.csv", as_text=("y",)), "y")
+    with pytest.warns(UserWarning, match="but for 1 cell"):
+        found = stream_counts(str(tmp_path / "p*.csv"), "y")
+    assert_same(found, SynAFA().fit(features, labels), labels, 2)
+
+
+def test_an_interrupted_count_goes_on_from_its_checkpoint(folder, tmp_path, monkeypatch):
+    checkpoint = tmp_path / "state"
+    paths = sorted(folder.glob("part*.parquet"))
+    monkeypatch.setattr("synafa.stream.sources.BATCH_CELLS", 1)
+    monkeypatch.setattr("synafa.stream.sources.max", lambda *a: 50, raising=False)
+    expected = stream_counts(paths, "y")
+    for stop in (2, 10, 17, 25, 33):
+        batches = 0
+
+        def interrupt(stage, stop=stop):
+            nonlocal batches
+            batches += 1
+            if batches == stop:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            stream_counts(paths, "y", checkpoint=checkpoint, every=0.0, progress=interrupt)
+        assert checkpoint.exists()
+        with pytest.raises(SynafaError, match="belongs to other data or settings"):
+            stream_counts(paths, "y", n_bins=3, checkpoint=checkpoint)
+        rest = []
+        found = stream_counts(paths, "y", checkpoint=checkpoint, progress=rest.append)
+        assert len(rest) == 36 - stop, "rows before the checkpoint are not read again"
+        assert found.counts.to_bytes() == expected.counts.to_bytes()
+        assert found.edges.tobytes() == expected.edges.tobytes()
+        assert (found.codes == expected.codes).all()
+        assert (found.y == expected.y).all()
+        assert not checkpoint.exists()
+    checkpoint.write_bytes(b"nonsense")
+    with pytest.raises(SynafaError, match="is not a checkpoint"):
+        stream_counts(paths, "y", checkpoint=checkpoint)
+
+
+def cut(path, share):
+    data = path.read_bytes()
+    path.write_bytes(data[: int(len(data) * share)])
+
+
+@pytest.mark.parametrize(
+    ("harm", "words"),
+    [
+        (lambda f: cut(f / "part2.parquet", 0.6), r"part2.parquet' is cut short or is not a readable Parquet file"),
+        (
+            lambda f: pl.read_parquet(f / "part1.parquet").drop("c").write_parquet(f / "part1.parquet"),
+            r"part1.parquet' lacks the column 'c', which .*part0.parquet' has",
+        ),
+        (
+            lambda f: pl.read_parquet(f / "part1.parquet").with_columns(z=1).write_parquet(f / "part1.parquet"),
+            r"part1.parquet' has the column 'z', which .*part0.parquet' lacks",
+        ),
+        (
+            lambda f: (
+                pl.read_parquet(f / "part2.parquet")
+                .with_columns(pl.col("a").cast(pl.String))
+                .write_parquet(f / "part2.parquet")
+            ),
+            r"'a' holds String in .*part2.parquet' and Float64",
+        ),
+        (
+            lambda f: (
+                pl.read_parquet(f / "part2.parquet")
+                .with_columns(pl.when(pl.col("a") < 5).then(pl.col("y")))
+                .with_columns(pl.Series("y", [None, *["no"] * 299]))
+                .write_parquet(f / "part2.parquet")
+            ),
+            r"target 'y' is missing in row 1 of .*part2.parquet'",
+        ),
+        (
+            lambda f: (
+                pl.read_parquet(f / "part1.parquet").with_columns(pl.Series("a", [0.0] * 9 + [np.inf] + [1.0] * 290))
+            ).write_parquet(f / "part1.parquet"),
+            r"'a' holds infinity in row 10 of .*part1.parquet'",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_with_the_files_name(folder, harm, words):
+    harm(folder)
+    with pytest.raises(SynafaError, match=words) as error:
+        stream_counts(str(folder / "part*.parquet"), "y")
+    assert "\n" not in str(error.value)
+
+
+def test_a_csv_file_that_is_cut_short_or_differs_is_named(folder):
+    path = folder / "part1.csv"
+    text = path.read_text()
+    lines = text.splitlines()
+    path.write_text("\n".join([*lines[:200], "0.1,2"]))
+    with pytest.raises(SynafaError, match=r"part1.csv' is cut short: its last line has 2 cells"):
+        stream_counts(str(folder / "part*.csv"), "y")
+    path.write_text("\n".join([*lines[:100], "0.1,2,x", *lines[100:200]]) + "\n")
+    with pytest.raises(SynafaError, match=r"Line 101 of .*part1.csv' has 3 cells, the header has 5"):
+        stream_counts(str(folder / "part*.csv"), "y")
+    path.write_text(text.replace("a,b,c,late,y", "a,b,c,later,y"))
+    with pytest.raises(SynafaError, match=r"part1.csv' lacks the column 'late'"):
+        stream_counts(str(folder / "part*.csv"), "y")
+    with pytest.raises(SynafaError, match="No file matches"):
+        stream_counts(str(folder / "*.tsv"), "y")
+    with pytest.raises(SynafaError, match="different kinds"):
+        stream_counts([folder / "part0.csv", folder / "part0.parquet"], "y")
+
+
+def test_an_identifier_is_not_a_text_column(monkeypatch):
+    monkeypatch.setattr("synafa.stream.columns.MOST_CATEGORIES", 100)
+    table = pl.DataFrame({"id": [str(i) for i in range(500)], "y": [0, 1] * 250})
+    with pytest.raises(SynafaError, match="'id' has more than 100 different texts"):
+        stream_counts(table, "y")
+    with pytest.raises(SynafaError, match="no column beside"):
+        stream_counts(table, "y", drop=("id",))
+    with pytest.raises(SynafaError, match="fractions"):
+        stream_counts(table.with_columns(pl.col("y") + 0.5, a=1).drop("id"), "y")
