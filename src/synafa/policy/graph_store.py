@@ -18,7 +18,7 @@ def to_arrays(counted: Counted) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     nodes, edges = counted.graph.nodes, counted.graph.edges
     shares = np.array([node.class_shares for node in nodes]).reshape(len(nodes), -1)
     counts = np.array([node.count for node in nodes], dtype=np.int64)
-    arrays = {
+    arrays: dict[str, Any] = {
         "graph_depth": np.array([node.depth for node in nodes], dtype=np.int32),
         "graph_classes": np.rint(shares * counts[:, None]).astype(np.int64),
         "graph_remaining": np.array([node.remaining for node in nodes], dtype=np.float64),
@@ -27,7 +27,7 @@ def to_arrays(counted: Counted) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         "graph_passing": np.array([edge.count for edge in edges], dtype=np.int64),
         "graph_rare": np.array(counted.rare, dtype=np.int64),
     }
-    meta = {
+    meta: dict[str, Any] = {
         "feature": [node.feature for node in nodes],
         "reason": [node.reason for node in nodes],
         "why": [node.why for node in nodes],
