@@ -16,12 +16,12 @@ from synafa.errors import SynafaError
 from synafa.money.prices import TOLERANCE
 
 if TYPE_CHECKING:
-    from synafa.model.classifier import AcquisitionClassifier
+    from synafa.model.answering import Answering
 
 FORMAT, VERSION = "synafa-rules", 1
 
 
-def rules_of(model: AcquisitionClassifier) -> dict[str, Any]:
+def rules_of(model: Answering) -> dict[str, Any]:
     """The rules of a model whose policy is a plan tree, as JSON values.
 
     Raises
@@ -31,7 +31,7 @@ def rules_of(model: AcquisitionClassifier) -> dict[str, Any]:
     """
     policy = model.policy_
     if not hasattr(policy, "tree_"):
-        raise SynafaError(f"The rules of a {type(policy).__name__} are its decision graph; ask for that instead.")
+        raise SynafaError("A synafa policy is no tree: its rules are its decision graph; draw that with synafa graph.")
     names, prices = policy.encoder_.feature_names_, policy.prices_
     features = [
         {
@@ -121,7 +121,7 @@ def _side(node: Mapping[str, Any], value: Any) -> str:
     return "then" if float(value) <= node["if_at_most"] else "else"
 
 
-def _node(model: AcquisitionClassifier, number: int) -> dict[str, Any]:
+def _node(model: Answering, number: int) -> dict[str, Any]:
     policy = model.policy_
     tree, names = policy.tree_, policy.encoder_.feature_names_
     count = int(tree.count[number])

@@ -72,15 +72,18 @@ class AdditiveScorer:
         self._predictors = [predictor for predictor, _ in parts]
         self._part = part_numbers(parts, len(values))
         self._values = values
-        bases = [np.asarray(predictor.base, dtype=np.float32) for predictor in self._predictors]
-        self._base = np.stack(bases)
+        # Widths may differ (one fold has a linear member, another is too small for it): states are padded with zeros.
+        self._widths = [len(predictor.base) for predictor in self._predictors]
+        self._base = np.zeros((len(self._predictors), max(self._widths)), dtype=np.float32)
+        for base, width, predictor in zip(self._base, self._widths, self._predictors):
+            base[:width] = predictor.base
         self._kept: dict[int, np.ndarray] = {}
         n, d = values.shape
         self._limit = max(8, _KEEP_BYTES // max(1, 4 * n * self._base.shape[1]))
         if d <= self._limit:
-            whole = np.empty((d, n, self._base.shape[1]), dtype=np.float32)
-            for predictor, rows in parts:
-                whole[:, rows] = np.moveaxis(np.asarray(predictor.contributions(values[rows])), 1, 0)
+            whole = np.zeros((d, n, self._base.shape[1]), dtype=np.float32)
+            for (predictor, rows), width in zip(parts, self._widths):
+                whole[:, rows, :width] = np.moveaxis(np.asarray(predictor.contributions(values[rows])), 1, 0)
             self._kept = dict(enumerate(whole))
         self.n_classes = self._head(self._base[self._part[:1]], np.arange(1)).shape[1]
         self.chunk = int(np.clip(131_072 // self._base.shape[1], 256, 16_384))
@@ -99,10 +102,10 @@ class AdditiveScorer:
     def _contribution(self, j: int) -> np.ndarray:
         kept = self._kept.get(j)
         if kept is None:
-            kept = np.empty((len(self._values), self._base.shape[1]), dtype=np.float32)
+            kept = np.zeros((len(self._values), self._base.shape[1]), dtype=np.float32)
             for number, predictor in enumerate(self._predictors):
                 rows = self._part == number
-                kept[rows] = predictor.contribution(self._values[rows, j], j)
+                kept[rows, : self._widths[number]] = predictor.contribution(self._values[rows, j], j)
             if len(self._kept) >= self._limit:
                 self._kept.pop(next(iter(self._kept)))
             self._kept[j] = kept
@@ -112,11 +115,11 @@ class AdditiveScorer:
         parts = self._part[rows]
         first = int(parts[0]) if len(parts) else 0
         if (parts == first).all():
-            return np.asarray(self._predictors[first].head(state))
-        pieces = [(parts == number, self._predictors[number]) for number in np.unique(parts)]
+            return np.asarray(self._predictors[first].head(state[:, : self._widths[first]]))
         out = None
-        for where, predictor in pieces:
-            found = np.asarray(predictor.head(state[where]))
+        for number in np.unique(parts):
+            where = parts == number
+            found = np.asarray(self._predictors[number].head(state[where, : self._widths[number]]))
             if out is None:
                 out = np.empty((len(rows), found.shape[1]), dtype=found.dtype)
             out[where] = found
@@ -154,8 +157,7 @@ def make_scorer(parts: Parts, values: np.ndarray, n_classes: int) -> Scorer:
     first = parts[0][0]
     if len(parts) == 1 and hasattr(first, "layers") and hasattr(first, "n_features"):
         return NetworkScorer(first.layers, values)
-    # Predictors of different width (one fold with a linear member, another without) have no common state.
-    if is_additive(first) and len({len(predictor.base) for predictor, _ in parts}) == 1:
+    if is_additive(first):
         return AdditiveScorer(parts, values)
     return OpaqueScorer(parts, values, n_classes)
 
