@@ -35,6 +35,7 @@ COMMANDS = {
     "next": Entry("recommend:next_measurement", "Recommend the next measurement for one case, and say why.", _PRACTICE),
     "acquire": Entry("core:acquire", "Run a model over a table of complete rows.", _PRACTICE),
     "graph": Entry("core:graph", "Draw a model as a decision graph.", _PRACTICE),
+    "card": Entry("card:card", "Write a model on one page that can be printed and followed by hand.", _PRACTICE),
     "serve": Entry("serve:serve", "Ask a model in the browser, on this machine.", _PRACTICE),
     "pairs": Entry("core:pairs", "List the strongest synergistic and redundant pairs.", _PRACTICE),
     "demo": Entry("core:demo", "Show everything on embedded data, with a report.", _PRACTICE),

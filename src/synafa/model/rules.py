@@ -8,17 +8,20 @@ are taken when something cannot be had or money is left. A price is the lower on
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from synafa.errors import SynafaError
 from synafa.money.prices import TOLERANCE
 
+if TYPE_CHECKING:
+    from synafa.model.answering import Answering
+
 FORMAT, VERSION = "synafa-rules", 1
 
 
-def rules_of(model: Any) -> dict[str, Any]:
+def rules_of(model: Answering) -> dict[str, Any]:
     """The rules of a model whose policy is a plan tree, as JSON values.
 
     Raises
@@ -28,7 +31,7 @@ def rules_of(model: Any) -> dict[str, Any]:
     """
     policy = model.policy_
     if not hasattr(policy, "tree_"):
-        raise SynafaError(f"The rules of a {type(policy).__name__} are its decision graph; ask for that instead.")
+        raise SynafaError("A synafa policy is no tree: its rules are its decision graph; draw that with synafa graph.")
     names, prices = policy.encoder_.feature_names_, policy.prices_
     features = [
         {
@@ -118,7 +121,7 @@ def _side(node: Mapping[str, Any], value: Any) -> str:
     return "then" if float(value) <= node["if_at_most"] else "else"
 
 
-def _node(model: Any, number: int) -> dict[str, Any]:
+def _node(model: Answering, number: int) -> dict[str, Any]:
     policy = model.policy_
     tree, names = policy.tree_, policy.encoder_.feature_names_
     count = int(tree.count[number])
