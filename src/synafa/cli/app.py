@@ -37,6 +37,7 @@ COMMANDS = {
     "graph": Entry("core:graph", "Draw a model as a decision graph.", _PRACTICE),
     "card": Entry("card:card", "Write a model on one page that can be printed and followed by hand.", _PRACTICE),
     "serve": Entry("serve:serve", "Ask a model in the browser, on this machine.", _PRACTICE),
+    "report": Entry("report:report", "Prove on your own table what a model is worth.", _PRACTICE),
     "pairs": Entry("core:pairs", "List the strongest synergistic and redundant pairs.", _PRACTICE),
     "demo": Entry("core:demo", "Show everything on embedded data, with a report.", _PRACTICE),
     "data": Entry("data:data_app", "The study's datasets: what is here, and getting the rest.", _RESEARCH),

@@ -65,7 +65,7 @@ def evaluate(
     wanted = _budgets(budgets)
     data = _load(dataset, instance, parameter)
     chosen = wanted or data.budgets
-    with _progress(quiet=as_json) as progress:
+    with progress_bar(quiet=as_json) as progress:
         from synafa.neural import shared_classifier
 
         classifier = shared_classifier(data, profile.value, seed=seed, progress=progress)
@@ -108,7 +108,7 @@ def _load(name: str, instance: int, words: list[str] | None) -> Any:
 
 
 @contextmanager
-def _progress(quiet: bool) -> Iterator[Progress | None]:
+def progress_bar(quiet: bool) -> Iterator[Progress | None]:
     """A progress bar on standard error, gone when the work is done."""
     if quiet:
         yield None

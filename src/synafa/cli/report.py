@@ -1,0 +1,87 @@
+"""`synafa report`: proof on one's own table, as one page and as JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from synafa.cli.common import AsJson, Data, Drop, NearlyNumeric, Target, check_output, print_json, say, split_names
+from synafa.errors import SynafaError
+
+
+def report(
+    data: Data,
+    target: Target,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The page to write: .html, or .json.", show_default=False)
+    ],
+    prices: Annotated[
+        Path | None, typer.Option("--prices", help="CSV: feature,price,panel,group,price_in_group.")
+    ] = None,
+    errors: Annotated[
+        list[str] | None,
+        typer.Option("--errors", help="What errors cost: a CSV matrix, or true:decided=cost, several times."),
+    ] = None,
+    budgets: Annotated[
+        str | None, typer.Option("--budgets", help="Budgets to compare, with commas; 'none' for no limit.")
+    ] = None,
+    known: Annotated[
+        list[str] | None, typer.Option("--known", help="Features that are there from the start: a,b.")
+    ] = None,
+    unavailable: Annotated[
+        list[str] | None, typer.Option("--unavailable", help="Features that are never to be had: a,b.")
+    ] = None,
+    group: Annotated[
+        str | None, typer.Option("--group", help="Column that says which rows belong together (one patient).")
+    ] = None,
+    by: Annotated[str | None, typer.Option("--by", help="Column whose parts are reported one by one.")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of folds, predictors and resamples.")] = 0,
+    drop: Drop = None,
+    nearly_numeric: NearlyNumeric = "missing",
+    as_json: AsJson = False,
+) -> None:
+    """Prove on your own table what a model is worth, at which budget, against what is simpler.
+
+    Example: `synafa report patients.csv --target died --budgets 1,2,4,8 --by sex -o report.html`
+    """
+    from synafa.cli.common import read_labelled
+    from synafa.cli.evaluate import progress_bar
+    from synafa.files import write_json, write_text
+    from synafa.proof.findings import findings
+    from synafa.proof.page import lines, report_page
+    from synafa.proof.prove import Settings, prove
+    from synafa.proof.table import ProofTable
+
+    suffix = check_output(output, (".html", ".json"))
+    wanted = _budgets(budgets)
+    features, labels = read_labelled(data, target, drop, nearly_numeric)
+    table = ProofTable.of(features, labels, target=target, group=group, by=by, seed=seed)
+    names = table.features.columns
+    settings = Settings(
+        wanted, prices, errors or None, tuple(split_names(known, names)), tuple(split_names(unavailable, names)), seed
+    )
+    with progress_bar(quiet=as_json) as progress:
+        proof = prove(table, settings, progress)
+    found = findings(proof)
+    if suffix == ".html":
+        write_text(output, report_page(found, proof, data.name))
+    else:
+        from synafa.cli.common import plain
+
+        write_json(output, plain(found))
+    if as_json:
+        print_json(found | {"report": str(output)})
+        return
+    for line in lines(found):
+        say(line, output)
+    say(f"Written to {output}.", output)
+
+
+def _budgets(text: str | None) -> tuple[float, ...]:
+    words = split_names([text] if text else [])
+    try:
+        return tuple(float("inf") if word.lower() in ("none", "inf") else float(word) for word in words)
+    except ValueError:
+        raise SynafaError(f"--budgets must be numbers with commas, or 'none' for no limit, got: {text!r}.") from None
