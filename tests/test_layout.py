@@ -19,6 +19,7 @@ LAYERS = [
     "forks",
     "notebook",
     "files",
+    "compiling",
     "arrays",
     "memory",
     "table",

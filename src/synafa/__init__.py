@@ -8,6 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from synafa.compiling import keep_compiled as _keep_compiled
 from synafa.forks import watch as _watch
 
 __version__ = "0.1.0"
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from synafa.policy.synafa import SynAFA as SynAFA
 
 
+_keep_compiled()
 _watch()
 
 

@@ -107,6 +107,7 @@ def fit(
     Example: `synafa fit patients.csv --target died --prices prices.csv --known age,sex --budget 200 -o model.synafa`
     """
     from synafa.cli.progress import progress_bar
+    from synafa.compiling import announced
     from synafa.table.suspicious import check_target
 
     if policy is not None and policy not in POLICIES:
@@ -140,7 +141,8 @@ def fit(
     spec = _prices(prices, costs, columns, names, at_start)
     model = _model(policy, spec, errors, seed, settings)
     with progress_bar("Learning") as tell:
-        model.fit(kept, labels, known=at_start, unavailable=never, target=target, groups=groups, progress=tell)
+        with announced(lambda text: tell(0.0, text)):
+            model.fit(kept, labels, known=at_start, unavailable=never, target=target, groups=groups, progress=tell)
     model.save(output)
     _report(_described(model.policy_, policy, names, kept.height, output, suspicions), output, as_json)
 

@@ -80,7 +80,7 @@ def xor_task() -> Task:
         "XOR sweep",
         "24 bits decide a class, most strongly the XOR of S1 and S2. S1 and S2 tell nothing alone, and S2 costs 5 "
         "where all else costs 1: only a policy that looks at pairs finds them, and only from a budget of 6 on.",
-        data.X,
+        data.X.astype(np.float64),  # as tables are: kernels are compiled for one kind of numbers
         data.y,
         data.feature_names,
         ("0", "1"),
@@ -102,7 +102,7 @@ def cancer_task() -> Task:
         "Breast cancer",
         "569 tumours, 30 measurements of cell nuclei at cost 1 each, benign or malignant. Most measurements repeat one "
         "another, so a few well-chosen ones do nearly as well as all.",
-        data.data.astype(np.float32),
+        np.asarray(data.data, dtype=np.float64),
         np.asarray(data.target, dtype=np.int64),
         tuple(str(name) for name in data.feature_names),
         tuple(str(name) for name in data.target_names),

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from synafa.compiling import announced
 from synafa.demo.compare import Comparison, Task, compare, frame_of, labels_of, tasks
 from synafa.demo.page import print_comparison, report_page, results
 from synafa.demo.policies import POLICIES
@@ -33,7 +34,8 @@ def run_demo(output: Path, as_json: bool = False) -> None:
             def tick(message: str, title: str = task.title) -> None:
                 progress.update(bar, advance=1, description=f"{title}: {message}")
 
-            comparisons.append(compare(task, tick))
+            with announced(lambda text: progress.console.print(text, highlight=False)):
+                comparisons.append(compare(task, tick))
     files = write_results(output, comparisons, report_page(comparisons), results(comparisons))
     if as_json:
         summary = {**results(comparisons), "files": files, "seconds": round(time.perf_counter() - start, 1)}
