@@ -1,4 +1,4 @@
-"""A proof as JSON values and sentences: curves, what adapting is worth, calibration, purchases, parts, leaks, the card."""
+"""A proof as JSON values and sentences: curves, what adapting is worth, calibration, purchases, leaks, the card."""
 
 from __future__ import annotations
 
@@ -107,9 +107,7 @@ def adaptivity(proof: Proof) -> dict[str, Any]:
     if not split:
         verdict, text = (
             "none",
-            (
-                f"No: in none of {len(trees)} fits did a result change what to measure next, so the fixed panel is as good."
-            ),
+            (f"No: in none of {len(trees)} fits did a result change what to measure next; the fixed panel is as good."),
         )
     elif saved.low > 0:
         verdict, text = "yes", f"Yes: letting the plan depend on results saves {size}."

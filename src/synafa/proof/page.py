@@ -87,7 +87,7 @@ def _adaptivity(found: dict[str, Any]) -> str:
     ]  # fmt: skip
     note = (
         "The model is a tree of plans. Beside it stands the fixed panel that its own search began with, judged by the "
-        "same predictor on the same held-out rows; the table is the tree minus that panel. A tree of one leaf is a panel."
+        "same predictor on the same held-out rows; the table is tree minus panel. A tree of one leaf is a panel."
     )
     head = ["budget", "log loss", "AUROC", "cost", "leaves in each fold"]
     return f"<blockquote>{escape(about['sentence'])}</blockquote>{paragraphs(note)}{table_html(head, rows)}"
@@ -166,8 +166,13 @@ def _needs(found: dict[str, Any]) -> str:
         low, middle, high = (amount(q) for q in each["paid_quantiles"])
         ways = ", ".join(f"{k}: {share:.0%}" for k, share in each["measurements"].items())
         rows.append(
-            [_budget(each["budget"]), f"{each['measurements_mean']:.2f}", ways, amount(each["paid_mean"])]
-            + [f"{low} / {middle} / {high}"]
+            [
+                _budget(each["budget"]),
+                f"{each['measurements_mean']:.2f}",
+                ways,
+                amount(each["paid_mean"]),
+                f"{low} / {middle} / {high}",
+            ]
         )
     head = ["budget", "measurements", "share of cases by number", "paid", "paid by the 10th, 50th, 90th of 100 cases"]
     return table_html(head, rows)
@@ -218,9 +223,9 @@ def _pairs(found: dict[str, Any]) -> str:
     for kind, group in found["synergies"].items():
         if not group:
             continue
-        keys = (("synergy", "synergy"), ("unique to the first", "unique_first"), ("unique to the second", "unique_second"),
-                ("redundant", "redundant"))  # fmt: skip
-        shares = [(label, [pair[key] for pair in group]) for label, key in keys]
+        keys = ("synergy", "unique_first", "unique_second", "redundant")
+        labels = ("synergy", "unique to the first", "unique to the second", "redundant")
+        shares = [(label, [pair[key] for pair in group]) for label, key in zip(labels, keys)]
         names = [f"{pair['first']}, {pair['second']}" for pair in group]
         plots.append(bar_plot(names, shares, "bits about the class", f"Strongest {kind} pairs"))
     note = "Exact information of pairs of features cut at their medians, in bits (Williams and Beer's atoms)."

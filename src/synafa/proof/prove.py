@@ -15,7 +15,8 @@ import numpy as np
 
 from synafa.errors import SynafaError
 from synafa.money import ErrorCosts, PriceList
-from synafa.plan.inputs import CROSS_FIT_ROWS, FIVE_FOLD_ROWS, names_to_mask
+from synafa.plan.case import names_to_mask
+from synafa.plan.inputs import CROSS_FIT_ROWS, FIVE_FOLD_ROWS
 from synafa.plan.plan_tree import PlanTree
 from synafa.predictor.folds import deal_folds
 from synafa.proof.kept import KeptFits
@@ -215,7 +216,8 @@ class _Fold:
         depth, leaves = {}, {}
         rows = table.features[held]
         for i, budget in enumerate(budgets):
-            tree = self._fitted(budget, lambda share, text, i=i: say((i + share) / (len(budgets) + 1) * 0.9, text))
+            start, end = (0.9 * each / len(budgets) for each in (i, i + 1))
+            tree = self._fitted(budget, _part(say, start, end, ""))
             self.tree, leaves[budget] = tree, tree.tree_.n_leaves
             run = tree.acquire(rows)
             values = tree.encode(rows)
@@ -250,11 +252,11 @@ class _Fold:
                 carts[depth[budget]] = Cart(seen, self.y, table.n_classes, depth[budget])
             cart = carts[depth[budget]]
             orders = cart.orders(np.where(allowed, values, np.nan))
-            paid = [self._price(tuple(order)) for order in orders]
-            asked = [sum(not self.known[j] for j in order) for order in orders]
+            paid = [self._price(tuple(way)) for way in orders]
+            asked = [sum(not self.known[j] for j in way) for way in orders]
             mask = np.zeros((len(held), d), bool)
-            for i, order in enumerate(orders):
-                mask[i, order] = True
+            for i, way in enumerate(orders):
+                mask[i, way] = True
             judged[CART, budget].put(held, cart.predict(np.where(allowed, values, np.nan)), paid, asked, mask)
             judged[ALL, budget].put(held, whole, self._price(tuple(bought)), len(bought), everything)
             judged[NOTHING, budget].put(held, np.tile(shares, (len(held), 1)), 0.0, 0, known)

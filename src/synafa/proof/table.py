@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -114,7 +115,8 @@ def _parts(column: pl.Series) -> np.ndarray:
         values = np.asarray(column.cast(float).fill_null(np.nan), dtype=np.float64)
         cuts = np.unique(np.nanquantile(values, [0.25, 0.5, 0.75]))
         place = np.searchsorted(cuts, values, side="left")
-        edges = [f"up to {cuts[0]:g}", *(f"{a:g} to {b:g}" for a, b in zip(cuts, cuts[1:])), f"above {cuts[-1]:g}"]
+        between = [f"{a:g} to {b:g}" for a, b in pairwise(cuts)]
+        edges = [f"up to {cuts[0]:g}", *between, f"above {cuts[-1]:g}"]
         return np.where(np.isnan(values), "not measured", np.array(edges)[np.minimum(place, len(cuts))])
     text = np.array(["not measured" if cell is None else str(cell) for cell in column.to_list()])
     names, place, counts = np.unique(text, return_inverse=True, return_counts=True)
