@@ -140,9 +140,8 @@ def fit(
     never = [name for name in split_names(unavailable, columns) if name in names]
     spec = _prices(prices, costs, columns, names, at_start)
     model = _model(policy, spec, errors, seed, settings)
-    with progress_bar("Learning") as tell:
-        with announced(lambda text: tell(0.0, text)):
-            model.fit(kept, labels, known=at_start, unavailable=never, target=target, groups=groups, progress=tell)
+    with progress_bar("Learning") as tell, announced(lambda text: tell(0.0, text)):
+        model.fit(kept, labels, known=at_start, unavailable=never, target=target, groups=groups, progress=tell)
     model.save(output)
     _report(_described(model.policy_, policy, names, kept.height, output, suspicions), output, as_json)
 
