@@ -39,8 +39,8 @@ test-oldest: build/oldest/.installed
 
 build/oldest/.installed: pyproject.toml constraints-oldest.txt
 	$(PYTHON) -m venv build/oldest
-	build/oldest/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable '.[data,neural,dask,web]'
-	build/oldest/bin/python -m pip install --quiet --constraint constraints-oldest.txt pytest pytest-timeout pytest-xdist hypothesis pandas pyarrow statsmodels
+	build/oldest/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable '.[arrow,data,neural,dask,web]'
+	build/oldest/bin/python -m pip install --quiet --constraint constraints-oldest.txt pytest pytest-timeout pytest-xdist hypothesis pandas statsmodels
 	touch $@
 
 # Every experiment of the study, end to end on cut-down data, from an empty cache; a failed unit fails the target.

@@ -60,7 +60,7 @@ def test_the_version_stands_in_one_place():
 def test_the_oldest_versions_are_the_declared_ones():
     lines = (ROOT / "constraints-oldest.txt").read_text(encoding="utf-8").splitlines()
     pins = dict(line.lower().split("==") for line in lines if line and not line.startswith("#"))
-    for name, least in requirements("data", "neural", "dask", "web").items():
+    for name, least in requirements("arrow", "data", "neural", "dask", "web").items():
         assert name in pins, f"{name} is not in constraints-oldest.txt"
         assert f"{pins[name]}.".startswith(f"{least}."), f"{name}: {pins[name]} is tested, {least} is declared"
 
