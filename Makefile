@@ -9,7 +9,7 @@ ifneq ($(wildcard ../shared/data),)
 export SYNAFA_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo fuzz test lint types quick-study bench docs clean setup
+.PHONY: check demo fuzz test test-oldest lint types quick-study bench docs clean setup
 
 setup: $(STAMP)
 
@@ -28,6 +28,20 @@ lint: setup
 
 types: setup
 	$(BIN)/mypy
+
+# The daily check: lint, types, and the tests that need no data and are not slow.
+check: lint types
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not data" tests
+
+# The oldest versions that pyproject.toml declares, in an environment of their own.
+test-oldest: build/oldest/.installed
+	build/oldest/bin/python -m pytest -n 2 --dist loadfile -m "not slow and not data" tests
+
+build/oldest/.installed: pyproject.toml constraints-oldest.txt
+	$(PYTHON) -m venv build/oldest
+	build/oldest/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable '.[arrow,data,neural,dask,web]'
+	build/oldest/bin/python -m pip install --quiet --constraint constraints-oldest.txt pytest pytest-timeout pytest-xdist hypothesis pandas statsmodels
+	touch $@
 
 # Every experiment of the study, end to end on cut-down data, from an empty cache; a failed unit fails the target.
 quick-study: setup

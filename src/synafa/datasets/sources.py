@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from synafa.errors import SynafaError
+from synafa.errors import MissingExtraError, SynafaError
 from synafa.files import atomic_path, cache_dir
 
 State = Literal["present", "missing", "altered"]
@@ -131,7 +131,10 @@ def download(file: DataFile, progress: bool = True) -> Path:
 
 def _retrieve(file: DataFile, folder: Path, progress: bool) -> Path:
     """Fetch the address into a folder and take the wanted member out of an archive."""
-    import pooch
+    try:
+        import pooch
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("pooch", "data") from error
 
     known = file.archive_sha256 if file.member else file.sha256
     bar: Any = _Bar(file.path) if progress else False
