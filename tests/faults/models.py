@@ -18,8 +18,8 @@ import polars as pl
 from synafa import SynAFA
 from synafa.arrays import write_file
 from synafa.errors import SynafaError
-from synafa.model.storage import load_model, load_rule
-from synafa.web.app import model_dict
+from synafa.model.storage import load_bedside, load_model, load_rule
+from synafa.web.describe import model_dict
 from tests.faults.campaign import one_sentence
 
 Parts = tuple[dict[str, np.ndarray], dict[str, Any]]
@@ -176,7 +176,7 @@ def judge(path: Path, rng: np.random.Generator) -> str:
         return "refused"
     rule = load_rule(path)
     d = rule.n_features
-    json.dumps(model_dict(rule), allow_nan=False).encode()
+    json.dumps(model_dict(load_bedside(path)), allow_nan=False).encode()
     found = rule.next_feature()
     assert math.isfinite(found.score)
     assert math.isfinite(found.information)

@@ -138,7 +138,7 @@ def fit(
     names = kept.columns
     at_start = [name for name in split_names(known, columns) if name in names]
     never = [name for name in split_names(unavailable, columns) if name in names]
-    spec = _prices(prices, costs, columns, names, at_start)
+    spec = _prices(prices, costs, [*columns, *split_names(drop)], names, at_start)
     model = _model(policy, spec, errors, seed, settings)
     with progress_bar("Learning") as tell, announced(lambda text: tell(0.0, text)):
         model.fit(kept, labels, known=at_start, unavailable=never, target=target, groups=groups, progress=tell)
@@ -188,7 +188,7 @@ def _prices(
     if path is not None and words:
         raise SynafaError("Give either --prices or --costs, not both.")
     if path is None:
-        costs = parse_costs(words, columns)
+        costs = parse_costs(words, columns)  # a cost of a column that was left out is no mistake either
         return PriceList.plain(names, None if costs is None else {name: costs[name] for name in names})
     listed = PriceList.from_csv(path).feature_names
     wanted = [name for name in columns if name in names or name in listed]

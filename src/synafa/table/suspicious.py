@@ -159,7 +159,9 @@ def told_alone(codes: np.ndarray, classes: np.ndarray) -> float:
     from sklearn.tree import DecisionTreeClassifier
 
     n_classes = int(classes.max()) + 1
-    known = np.where(np.isnan(codes), np.nanmin(codes, initial=0.0) - 1.0, codes)[:, None]
+    if n_classes < 2 or len(classes) < LEAST_ROWS or np.isnan(codes).all():
+        return 0.0
+    known = np.where(np.isnan(codes), np.nanmin(codes) - 1.0, codes)[:, None]
     half = np.zeros(len(classes), bool)
     for k in range(n_classes):  # every second row of each class
         half[np.flatnonzero(classes == k)[::2]] = True

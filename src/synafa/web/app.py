@@ -1,7 +1,8 @@
-"""A saved model's decision rule as a small local web page: what is known goes in, the next measurement comes out.
+"""A saved model as a small local web page: what is known goes in, what it is now and what to measure next come out.
 
 `GET /` is the page, `GET /api/model` describes the features, `POST /api/next` takes `{observed, unavailable,
-remaining}` and answers with a `Recommendation`. The case stays in the browser: the server keeps and logs nothing.
+remaining}` and answers with an `Answer`. The case stays in the browser; the server keeps nothing, unless it was told
+to write an audit line for each decision.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from synafa.errors import MissingExtraError, SynafaError
 from synafa.web import server
+from synafa.web.describe import model_dict
 from synafa.web.server import address as address
 from synafa.web.server import listen as listen
 from synafa.web.server import serve as serve
@@ -30,17 +32,21 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from synafa.policy.rule import DecisionRule
+    from synafa.model.answering import Answering
+    from synafa.web.audit import AuditLog
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
 MAX_BODY = 1_000_000  # bytes; a case of thousands of features fits
 _FIELDS = ("observed", "unavailable", "remaining")
 
 
-def create_app(rule: DecisionRule, hosts: Sequence[str] = LOOPBACK) -> Starlette:
-    """The application around a rule; a request is answered only under one of the names in `hosts` (`"*"`: any).
+def create_app(
+    asked: Answering, hosts: Sequence[str] = LOOPBACK, *, name: str = "model", log: AuditLog | None = None
+) -> Starlette:
+    """The application around a model; a request is answered only under one of the names in `hosts` (`"*"`: any).
 
     Names are checked because a foreign web page could otherwise reach a local server by pointing its own name here.
+    `name` is what the page calls the model; `log` gets a line for each decision.
     """
     try:
         from starlette.applications import Starlette
@@ -54,7 +60,7 @@ def create_app(rule: DecisionRule, hosts: Sequence[str] = LOOPBACK) -> Starlette
         raise MissingExtraError("starlette", "web") from error
     html = resources.files("synafa.web").joinpath("page.html").read_text(encoding="utf-8")
     headers = {"Content-Security-Policy": _content_policy(html), "Cache-Control": "no-store"}
-    model = model_dict(rule)
+    model = model_dict(asked, name)
 
     async def page(request: Request) -> Response:
         return HTMLResponse(html, headers=headers)
@@ -64,7 +70,10 @@ def create_app(rule: DecisionRule, hosts: Sequence[str] = LOOPBACK) -> Starlette
 
     async def recommend(request: Request) -> Response:
         case = read_case(await _body(request))
-        return _json(rule.next_feature(case["observed"], **_options(case)).to_dict())
+        found = asked.next_feature(case["observed"], **_options(case))
+        if log is not None:
+            log.write(case, found)
+        return _json(found.to_dict())
 
     async def refuse(request: Request, error: Exception) -> Response:
         if isinstance(error, UnfinishedRequestError):  # what is still to come of it must not be taken for a new one
@@ -95,29 +104,6 @@ def create_app(rule: DecisionRule, hosts: Sequence[str] = LOOPBACK) -> Starlette
     )
 
 
-def model_dict(rule: DecisionRule) -> dict[str, Any]:
-    """What the page must know of a model, as JSON values; `cuts` are the values at which a number's meaning changes."""
-    features = [
-        {
-            "name": column.name,
-            "kind": column.kind,
-            "categories": list(column.categories),
-            "cuts": sorted({float(edge) for edge in rule.edges[j] if math.isfinite(edge)}),
-            "typical": column.fill if column.kind == "number" else None,
-            "cost": float(rule.costs[j]),
-            "known": bool(rule.known[j]),
-            "unavailable": bool(rule.unavailable[j]),
-        }
-        for j, column in enumerate(rule.encoder.columns_)
-    ]
-    return {
-        "target": rule.target,
-        "classes": [str(label) for label in rule.classes],
-        "budget": rule.budget,
-        "features": features,
-    }
-
-
 def read_case(body: bytes) -> dict[str, Any]:
     """The case in a request's body, every field of the right type; anything else is one sentence."""
     try:
@@ -135,8 +121,10 @@ def read_case(body: bytes) -> dict[str, Any]:
     if not isinstance(observed, dict):
         raise SynafaError("observed must be an object from feature names to values.")
     for name, value in observed.items():
-        if not isinstance(value, str | int | float) or (not isinstance(value, str) and _number(value) is None):
-            raise SynafaError(f"The value of {name!r} must be a number or a string.")
+        if value is not None and (
+            not isinstance(value, str | int | float) or (not isinstance(value, str) and _number(value) is None)
+        ):
+            raise SynafaError(f"The value of {name!r} must be a number, a string, or null for no result.")
     if not isinstance(unavailable, list) or not all(isinstance(name, str) for name in unavailable):
         raise SynafaError("unavailable must be a list of feature names.")
     if remaining is not None and (isinstance(remaining, bool) or _number(remaining) is None):
@@ -186,11 +174,19 @@ async def _body(request: Request) -> bytes:
 def _json(value: dict[str, Any], status: int = 200, more: Mapping[str, str] | None = None) -> Response:
     from starlette.responses import Response
 
-    finite = {key: None if isinstance(item, float) and not math.isfinite(item) else item for key, item in value.items()}
-    text = json.dumps(finite, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(_finite(value), ensure_ascii=False, allow_nan=False)
     headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", **(more or {})}
     # A lone surrogate in a name has no UTF-8 form.
     return Response(text.encode("utf-8", "replace"), status, headers, media_type="application/json")
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no infinity: null in its place."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _content_policy(html: str) -> str:
