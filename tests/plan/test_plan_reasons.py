@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from synafa.graph.shape import DecisionGraph
+from synafa.money.words import percent
 from synafa.plan.plan_tree import PlanTree
 from synafa.plan.stops import one_in
 from tests.plan.stand_ins import bayes, context, noise
@@ -114,7 +115,7 @@ def test_the_three_stops_are_three_sentences() -> None:
     rows = np.arange(800)
     more = sure.judge_.proba([0, 1, 2, 3], rows).argmax(axis=1) != sure.judge_.proba([0], rows).argmax(axis=1)
     assert sure.tree_.changes[0] == pytest.approx(more.mean(), abs=0.005)
-    assert f"{max(enough.probabilities.values()):.0%} sure" in enough.text
+    assert f"{percent(max(enough.probabilities.values()))} sure" in enough.text
     assert one_in(sure.tree_.changes[0]) in enough.text
     assert len({spent.text, empty.text, enough.text}) == 3
     everything = policy.next_feature({f"x{j}": 0.0 for j in range(7)}, remaining=9.0)
