@@ -256,9 +256,19 @@ def _placed(rules: Mapping[str, Any], name: str, date: str, size: float) -> tupl
         began[line.depth] = y
     y += 0.8 * size
     write("Prices", MARGIN, 1.1, True)
-    _, rows = price_table(rules)
-    write("; ".join(" ".join(cell for cell in row if cell) for row in rows) + ".", MARGIN, 0.85)
+    write("; ".join(_priced(entry) for entry in rules["features"]) + ".", MARGIN, 0.85)
     return Sheet(tuple(texts), tuple(strokes)), y
+
+
+def _priced(entry: Mapping[str, Any]) -> str:
+    """A feature and what it costs, in words."""
+    more = ["known from the start"] if entry["known"] else ["cannot be had"] if entry["unavailable"] else []
+    if entry["group"] >= 0:
+        more.append(f"{exact(entry['price_in_group'])} after another of group {entry['group']}")
+    others = [name for name in entry["reveals"] if name != entry["feature"]]
+    more += [f"comes with {', '.join(others)}"] if others else []
+    more += [f"then follow {', '.join(entry['follows'])}"] if entry["follows"] else []
+    return f"{entry['feature']} {exact(entry['price'])}" + (f" ({'; '.join(more)})" if more else "")
 
 
 def card_svg(rules: Mapping[str, Any], name: str = "", date: str = "") -> str:
