@@ -261,7 +261,7 @@ def test_wrong_metadata_is_refused(policy, tmp_path, key, value):
 
 
 def test_only_policies_can_be_saved(tmp_path):
-    with pytest.raises(SynafaError, match="policy_"):
+    with pytest.raises(SynafaError, match="not fitted"):
         save_model(AcquisitionClassifier(), tmp_path / "m")
     with pytest.raises(SynafaError, match="dict"):
         save_model({}, tmp_path / "m")
