@@ -16,6 +16,7 @@ from synafa.plan.search import Task
 from synafa.plan.tree import Tree
 
 Progress = Callable[[float, str], None]
+GROW_ROWS = 12_000  # rows that propose splits; all that there are confirm them
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def build(
     with judge.working():
         say(0.0, "searching for the best fixed panel")
         root = find_root(task, hints, rows.root)
-        start = Node((), settings.budget, root.plan, rows.chosen, rows.checked)
+        start = Node((), settings.budget, root.plan, rows.chosen[:GROW_ROWS], rows.checked)
         grower = Grower(task, hints, values, root.candidates, settings.growth)
         if settings.adaptive:
             say(0.4, "looking for questions whose answer changes the plan")

@@ -7,15 +7,17 @@ to the end and compared on the confirming rows; afterwards every subtree has to 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from heapq import heapify, heappop, heappush
 
 import numpy as np
 
 from synafa.money.prices import TOLERANCE
-from synafa.plan.root import Hints, swap_partners
+from synafa.plan.root import WIDE, Hints, swap_partners
 from synafa.plan.search import Plan, Task, best_prefix, fill, improve
 from synafa.plan.splits import LEAST_ROWS, Split, plain_between, propose
 
 SIDE_SCREEN_ROWS = 250
+NEAR = 30  # of more than 64 candidates, those that a node looks at by each of two measures
 
 
 @dataclass(frozen=True)
@@ -33,10 +35,11 @@ class Growth:
     keep_errors : standard errors by which the whole tree has to beat the fixed panel there
     eager_errors : the same for a tree that starts from a plan which is too dear for everybody
     first : how many first questions are grown to the end
+    fill_rows, swap_rows : rows on which a side's plan is filled anew, and its exchanges compared
     """
 
     depth: int = 8
-    leaves: int = 64
+    leaves: int = 32
     proposals: int = 12
     refined: int = 3
     propose_errors: float = 1.5
@@ -46,6 +49,7 @@ class Growth:
     eager_errors: float = 2.0
     first: int = 2
     fill_rows: int = 800
+    swap_rows: int = 3000
 
 
 @dataclass(eq=False)
@@ -80,25 +84,34 @@ class Grower:
     candidates: np.ndarray
     growth: Growth
 
-    def grow(self, node: Node, depth: int = 0) -> Node:
-        """The node with its subtree; at the root the best of several."""
-        if depth >= self.growth.depth or len(node.chosen) < 3 * LEAST_ROWS or node.left < 0:
-            return node
-        passed = self._accepted(node, self.growth.first if depth == 0 else 1)
-        trees = []
-        for split, children in passed:
-            grown = tuple(self.grow(child, depth + 1) for child in children)
-            trees.append(replace(node, split=split, children=grown))
-        if not trees:
-            return node
-        return max(trees, key=lambda tree: float(self.net(tree, "checked").sum()))
+    def grow(self, root: Node) -> Node:
+        """The root with its tree: the best first questions are grown to the end, the best tree is kept."""
+        trees = [self._grown(replace(root), *passed) for passed in self._accepted(root, self.growth.first)]
+        return max(trees, key=lambda tree: float(self.net(tree, "checked").sum()), default=root)
+
+    def _grown(self, root: Node, split: Split, children: tuple[Node, Node]) -> Node:
+        """The tree that begins with a split; of its leaves the one with most rows is always looked at next."""
+        root.split, root.children = split, children
+        n_leaves, order = 2, 0
+        waiting = [(-len(child.chosen), order := order + 1, 1, child) for child in children]
+        heapify(waiting)
+        while waiting and n_leaves < self.growth.leaves:
+            _, _, depth, node = heappop(waiting)
+            for found, sides in self._accepted(node, 1):
+                node.split, node.children = found, sides
+                n_leaves += 1
+                if depth + 1 < self.growth.depth:
+                    for child in sides:
+                        heappush(waiting, (-len(child.chosen), order := order + 1, depth + 1, child))
+        return root
 
     def _accepted(self, node: Node, most: int) -> list[tuple[Split, tuple[Node, Node]]]:
         """Up to `most` splits with different first questions that gain where they were proposed and elsewhere."""
         growth, task = self.growth, self.task
-        splits = propose(
-            task, self.values, node.asked, node.plan, node.left, self.candidates, node.chosen, growth.proposals
-        )
+        if len(node.chosen) < 3 * LEAST_ROWS or node.left < 0:
+            return []
+        near = self._near(node)
+        splits = propose(task, self.values, node.asked, node.plan, node.left, near, node.chosen, growth.proposals)
         tried = sorted(splits, key=lambda split: -float(self._difference(node, split, "chosen").sum()))
         found: list[tuple[Split, tuple[Node, Node]]] = []
         seen: set[int] = set()
@@ -110,7 +123,7 @@ class Grower:
             if _z(self._difference(node, split, "checked")) < -0.5:
                 continue
             seen.add(split.feature)
-            refined = self._sharpen(node, self._refine(node, split))
+            refined = self._sharpen(node, self._refine(node, split, near))
             if _z(self._difference(node, refined, "chosen")) < growth.propose_errors:
                 continue
             gain = self._difference(node, refined, "checked")
@@ -160,11 +173,25 @@ class Grower:
             out[side] = self.flat(child, getattr(child, which))
         return out - self.flat(node, rows)
 
-    def _refine(self, node: Node, split: Split) -> Split:
+    def _near(self, node: Node) -> np.ndarray:
+        """The candidates that are looked at in a node; of many, those with the largest gain or the largest effect."""
+        options = self.task.options((*node.asked, *node.plan), np.inf, self.candidates)
+        if len(options) <= WIDE:
+            return self.candidates
+        rows = node.chosen[: self.growth.fill_rows]
+        state = (*node.asked, *node.plan)
+        effects = self.task.judge.sweep(state, [(int(j),) for j in options], rows)
+        effects -= self.task.judge.utility(state, rows)[:, None]
+        gain, strength = effects.mean(axis=0), np.abs(effects).mean(axis=0)
+        best = [np.argsort(-score, kind="stable")[:NEAR] for score in (gain, strength)]
+        kept = options[np.unique(np.concatenate(best))]
+        return np.union1d(kept, np.array(node.plan, dtype=np.int64))
+
+    def _refine(self, node: Node, split: Split, near: np.ndarray) -> Split:
         """The split with each side's plan improved by swaps, or replaced by one filled for that side."""
         plans = []
         for child in self.children(node, split):
-            plans.append(self._side_plan(child))
+            plans.append(self._side_plan(child, near))
         return replace(split, left_plan=plans[0], right_plan=plans[1])
 
     def _sharpen(self, node: Node, split: Split) -> Split:
@@ -186,11 +213,12 @@ class Grower:
             return split
         return replace(split, threshold=plain_between(float(column[best]), float(column[best + 1])))
 
-    def _side_plan(self, child: Node) -> Plan:
+    def _side_plan(self, child: Node, near: np.ndarray) -> Plan:
         task, rows = self.task, child.chosen
         few = rows[: self.growth.fill_rows]
-        partners = swap_partners(task, child.asked, child.plan, self.candidates, few)
-        plan = improve(task, child.asked, child.plan, child.left, rows, partners, errors=1.0, rounds=2)
+        partners = swap_partners(task, child.asked, child.plan, near, few)
+        some = rows[: self.growth.swap_rows]
+        plan = improve(task, child.asked, child.plan, child.left, some, partners, errors=1.0, rounds=2)
         among = np.union1d(partners, np.array(plan, dtype=np.int64)).astype(np.int64)
         filled = fill(replace(task, screen_rows=SIDE_SCREEN_ROWS), child.asked, (), child.left, few, among)
         other, _ = best_prefix(task, child.asked, filled)

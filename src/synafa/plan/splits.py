@@ -15,7 +15,7 @@ from synafa.plan.splits_kernels import MISSING, MOVES, side_moves, split_values
 
 QUANTILES = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
 LEAST_ROWS = 25
-PROPOSE_ROWS = 4000
+PROPOSE_ROWS = 3000
 MOST_QUESTIONS = 64
 
 
