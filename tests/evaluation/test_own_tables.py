@@ -171,7 +171,7 @@ def test_the_command_takes_a_table(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("torch")
-    from synafa.cli import run
+    from synafa.cli.app import run
 
     monkeypatch.setenv("SYNAFA_CACHE", str(tmp_path / "cache"))
     (tmp_path / "own_policies_of_this_test.py").write_text(OWN, encoding="utf-8")
