@@ -9,7 +9,7 @@ ifneq ($(wildcard ../shared/data),)
 export SYNAFA_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: check demo fuzz test test-oldest lint types quick-study bench docs clean setup
+.PHONY: check demo fuzz test test-oldest lint types quick-study bench bench-tables docs clean setup
 
 setup: $(STAMP)
 
@@ -60,6 +60,10 @@ bench: setup
 	$(BIN)/python -m benchmarks
 
 # The site, into build/docs, offline; a warning is an error. Its examples and those of the pages run in the tests too.
+# The plan tree on public tables; goes on where the last run ended, and writes docs/plan_tree_tables.md.
+bench-tables: setup
+	$(BIN)/python -m benchmarks.bench_tables --last --report
+
 docs: setup
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 	$(BIN)/python -m pytest docs README.md

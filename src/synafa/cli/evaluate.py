@@ -1,4 +1,4 @@
-"""`synafa evaluate`: policies on one of the study's datasets, under hard budgets, with the shared classifier.
+"""`synafa evaluate`: policies on a dataset of the study or one's own table, under hard budgets.
 
 Prints every policy's accuracy, balanced accuracy and AUROC, and the paired differences between the first policy and the
 others.
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from synafa.cli.common import MOST, AsJson, check_output, console, print_json, split_names
+from synafa.cli.common import MOST, AsJson, Drop, check_output, console, print_json, split_names
 from synafa.errors import SynafaError
 
 if TYPE_CHECKING:
@@ -32,11 +32,25 @@ class Profile(StrEnum):
 
 def evaluate(
     dataset: Annotated[
-        str, typer.Option("--dataset", "-d", help="A name from `synafa data list`.", show_default=False)
-    ],
+        str | None, typer.Option("--dataset", "-d", help="A name from `synafa data list`.", show_default=False)
+    ] = None,
+    own: Annotated[
+        Path | None, typer.Option("--data", help="One's own table in place of a dataset: CSV or Parquet.")
+    ] = None,
+    target: Annotated[str | None, typer.Option("--target", "-t", help="With --data: the class's column.")] = None,
+    prices: Annotated[
+        Path | None, typer.Option("--prices", help="With --data: CSV feature,price,panel,group,price_in_group.")
+    ] = None,
+    group: Annotated[
+        str | None, typer.Option("--group", help="With --data: column of rows that stay together.")
+    ] = None,
+    drop: Drop = None,
     policies: Annotated[
         str, typer.Option("--policies", "-p", help="Names with commas; the first is compared with each of the others.")
     ] = "synafa,synafa-no-pairs,random,static-single",
+    policy: Annotated[
+        list[str] | None, typer.Option("--policy", help="A policy of one's own, module:Name; several times.")
+    ] = None,
     budgets: Annotated[str | None, typer.Option(help="Hard budgets with commas; the study's own if left out.")] = None,
     instance: Annotated[int, typer.Option(min=0, max=MOST, help="Seed of the split, and of a generated dataset.")] = 0,
     parameter: Annotated[
@@ -53,26 +67,33 @@ def evaluate(
 ) -> None:
     """Measure policies on a dataset under hard budgets.
 
-    Example: `synafa evaluate --dataset physionet --policies synafa,random,static-single --budgets 5,10`
+    Example: `synafa evaluate --dataset physionet --policies synafa,random,static-single --budgets 5,10`, or
+    `synafa evaluate --data my.csv --target y --policies synafa,plan-tree,aaco --policy my_module:MyPolicy`
     """
     from synafa.evaluation import Evaluation
-    from synafa.evaluation.policies import build_policies, check_policy_names
+    from synafa.evaluation.policies import build_policies, check_policy_names, own_policy
 
     names = check_policy_names(split_names([policies]))
     for path in (output, differences):
         if path is not None:
             check_output(path, (".parquet",))
     wanted = _budgets(budgets)
-    data = _load(dataset, instance, parameter)
+    if (dataset is None) == (own is None):
+        raise SynafaError("Name either a dataset of the study (--dataset) or a table of your own (--data).")
+    if own is not None:
+        data = _own_table(own, target, prices, group, drop, wanted, instance)
+    else:
+        data = _load(str(dataset), instance, parameter)
     chosen = wanted or data.budgets
-    with progress_bar(quiet=as_json) as progress:
+    with _progress(quiet=as_json) as progress:
         from synafa.neural import shared_classifier
 
         classifier = shared_classifier(data, profile.value, seed=seed, progress=progress)
-        built = build_policies(names, data, chosen, classifier, profile.value, seed, progress)
+        built = build_policies(names, data, chosen, classifier, profile.value, seed, progress, not early_stop)
+        built |= {spec: own_policy(spec, data, chosen, seed) for spec in policy or ()}
         run = Evaluation(built, data, classifier, chosen, not early_stop, profile.value, progress)
         table = run.table(output=output)
-        paired = run.compare(names[0], output=differences) if len(names) > 1 else None
+        paired = run.compare(names[0], output=differences) if len(built) > 1 else None
     if as_json:
         print_json({"policies": table.to_dicts(), "differences": [] if paired is None else paired.to_dicts()})
         return
@@ -94,6 +115,26 @@ def _budgets(text: str | None) -> tuple[float, ...]:
         raise SynafaError(f"--budgets must be numbers with commas, got: {text!r}.") from None
 
 
+def _own_table(
+    path: Path, target: str | None, prices: Path | None, group: str | None, drop: list[str] | None,
+    budgets: tuple[float, ...], instance: int,
+) -> Any:  # fmt: skip
+    from synafa.cli.common import read_labelled
+    from synafa.datasets import Dataset
+
+    if target is None:
+        raise SynafaError("Say which column holds the class: --target NAME.")
+    features, labels = read_labelled(path, target, drop)
+    together = None
+    if group is not None:
+        if group not in features.columns:
+            raise SynafaError(f"{str(path)!r} has no column {group!r}.")
+        together, features = features[group].to_numpy(), features.drop(group)
+    return Dataset.from_table(
+        features, labels, name=path.stem, prices=prices, budgets=budgets, rows_together=together, instance=instance
+    )
+
+
 def _load(name: str, instance: int, words: list[str] | None) -> Any:
     from synafa.datasets import load
 
@@ -108,7 +149,7 @@ def _load(name: str, instance: int, words: list[str] | None) -> Any:
 
 
 @contextmanager
-def progress_bar(quiet: bool) -> Iterator[Progress | None]:
+def _progress(quiet: bool) -> Iterator[Progress | None]:
     """A progress bar on standard error, gone when the work is done."""
     if quiet:
         yield None

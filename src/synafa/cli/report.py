@@ -47,7 +47,7 @@ def report(
     Example: `synafa report patients.csv --target died --budgets 1,2,4,8 --by sex -o report.html`
     """
     from synafa.cli.common import read_labelled
-    from synafa.cli.evaluate import progress_bar
+    from synafa.cli.progress import progress_bar
     from synafa.files import write_json, write_text
     from synafa.proof.findings import findings
     from synafa.proof.page import lines, report_page
@@ -62,7 +62,7 @@ def report(
     settings = Settings(
         wanted, prices, errors or None, tuple(split_names(known, names)), tuple(split_names(unavailable, names)), seed
     )
-    with progress_bar(quiet=as_json) as progress:
+    with progress_bar("Proving") as progress:
         proof = prove(table, settings, progress)
     found = findings(proof)
     if suffix == ".html":

@@ -198,7 +198,8 @@ class Evaluation:
             return {budget: self._run_one(given[budget], rows, budget) for budget in self.budgets}
         if getattr(given, "ignores_budget", False):
             return dict.fromkeys(self.budgets, self._everything(rows))
-        if self._steps(given) and not getattr(given, "uses_remaining", True):
+        # a prefix of a run is the run of a smaller budget only where prices stay as they are
+        if self._steps(given) and not getattr(given, "uses_remaining", True) and self.dataset.prices is None:
             largest = self._run_one(given, rows, self.budgets[-1])
             return {budget: largest.at(budget) for budget in self.budgets}
         return {budget: self._run_one(given, rows, budget) for budget in self.budgets}

@@ -16,7 +16,7 @@ import numpy as np
 from synafa.datasets.dataset import Dataset
 from synafa.errors import SynafaError
 from synafa.evaluation.protocols import Classifier, Policy
-from synafa.money.prices import TOLERANCE
+from synafa.money.prices import TOLERANCE, PriceList
 from synafa.policy.run import COMPLETE, SPENT, STOP, UNAFFORDABLE, Run, cheapest_hidden, known
 
 Rows = np.ndarray | Literal["train", "validation", "test"]
@@ -137,6 +137,7 @@ class _Stepper:
         truth = np.asarray(self.dataset.X[rows], dtype=np.float32)
         n = len(truth)
         costs = np.asarray(self.dataset.costs, dtype=np.float64)
+        varying = self.dataset.prices  # prices that depend on what was paid
         revealed = self.dataset.reveals if self.dataset.groups else None
         values, mask = np.zeros_like(truth), np.zeros(truth.shape, dtype=bool)
         remaining = np.full(n, self.budget)
@@ -147,16 +148,17 @@ class _Stepper:
         probabilities = [] if self.classifier is None else [self._predict(values, mask)]
         active = np.arange(n)
         while True:
-            active = self._still_going(active, mask, remaining, costs, ending)
+            active = self._still_going(active, mask, remaining, costs if varying is None else varying, ending)
             if not len(active):
                 break
             choice, reason = self._ask(rows[active], values[active], mask[active], remaining[active])
             stopped = choice < 0
             ending[active[stopped]] = STOP
-            too_dear = ~stopped & (costs[choice] > remaining[active] + TOLERANCE)
+            price = costs[choice] if varying is None else varying.now(mask[active])[np.arange(len(choice)), choice]
+            too_dear = ~stopped & (price > remaining[active] + TOLERANCE)
             ending[active[too_dear]] = UNAFFORDABLE
             goes_on = ~stopped & ~too_dear
-            active, choice, reason = active[goes_on], choice[goes_on], reason[goes_on]
+            active, choice, reason, price = active[goes_on], choice[goes_on], reason[goes_on], price[goes_on]
             if not len(active):
                 break
             if revealed is None:
@@ -165,10 +167,10 @@ class _Stepper:
             else:
                 mask[active] |= revealed[choice]
                 values[active] = np.where(mask[active], truth[active], 0)
-            remaining[active] -= costs[choice]
+            remaining[active] -= price
             features.append(_scatter(n, active, choice, -1, np.int32))
             reasons.append(_scatter(n, active, reason, -1, np.int8))
-            paid.append(_scatter(n, active, costs[choice], 0, np.float64))
+            paid.append(_scatter(n, active, price, 0, np.float64))
             if self.classifier is not None:
                 after = probabilities[-1].copy()
                 after[active] = self._predict(values[active], mask[active])
@@ -183,15 +185,17 @@ class _Stepper:
 
     @staticmethod
     def _still_going(
-        active: np.ndarray, mask: np.ndarray, remaining: np.ndarray, costs: np.ndarray, ending: np.ndarray
+        active: np.ndarray, mask: np.ndarray, remaining: np.ndarray, costs: np.ndarray | PriceList, ending: np.ndarray
     ) -> np.ndarray:
         """Drop rows with nothing left to acquire, or nothing they could pay for: any choice would end them."""
         complete = mask[active].all(axis=1)
         ending[active[complete]] = COMPLETE
         active = active[~complete]
         # most steps can pay for anything, which spares the search for the cheapest
-        short = active[remaining[active] + TOLERANCE < costs.max(initial=0.0)]
-        ending[short[cheapest_hidden(mask[short], costs) > remaining[short] + TOLERANCE]] = SPENT
+        listed = costs.price if isinstance(costs, PriceList) else costs
+        short = active[remaining[active] + TOLERANCE < listed.max(initial=0.0)]
+        now = costs.now(mask[short]) if isinstance(costs, PriceList) else costs
+        ending[short[cheapest_hidden(mask[short], now) > remaining[short] + TOLERANCE]] = SPENT
         return active[ending[active] < 0]
 
     def _ask(

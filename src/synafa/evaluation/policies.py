@@ -1,7 +1,8 @@
-"""Names to policies, trained on a dataset: SynAFA and its variants, the reference policies, the published baselines.
+"""Names to policies, trained on a dataset: SynAFA, plan tree, reference policies, published baselines, one's own.
 
 SynAFA runs here as in the study: lambda 0.01 (0.001 for MNIST-loop), two bins, and a proposal that does not fit the
-budget ends the episode unless the name says otherwise.
+budget ends the episode unless the name says otherwise. The plan tree has the shared classifier as its predictor, one
+tree a budget. Where prices depend on what was paid, it plans with them; the other policies go by the full prices.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ SYNAFA = {
     "synafa-masked": {"pair_branch": True, "affordability": "pairs"},
     "synafa-strict": {"pair_branch": True, "affordability": "strict"},
 }
+PLAN_TREE = "plan-tree"
 Progress = Callable[[float, str], None]
 
 
@@ -29,7 +31,7 @@ def policy_names() -> tuple[str, ...]:
     """Every name that `build_policies` knows."""
     from synafa.baselines import REGISTRY
 
-    return (*SYNAFA, *REFERENCES, *REGISTRY)
+    return (*SYNAFA, PLAN_TREE, *REFERENCES, *REGISTRY)
 
 
 def cost_weight(dataset: Dataset) -> float:
@@ -40,7 +42,7 @@ def cost_weight(dataset: Dataset) -> float:
 def check_policy_names(names: Iterable[str]) -> tuple[str, ...]:
     """The names in order, each once; an unknown one is an error that lists the known ones."""
     wanted = tuple(dict.fromkeys(names))
-    known = {*SYNAFA, *REFERENCES}
+    known = {*SYNAFA, PLAN_TREE, *REFERENCES}
     if not wanted:
         raise SynafaError(f"Name at least one policy: {', '.join(policy_names())}.")
     for name in wanted:
@@ -57,8 +59,12 @@ def build_policies(
     profile: str = "standard",
     seed: int = 0,
     progress: Progress | None = None,
+    forced: bool = True,
 ) -> dict[str, Policy | dict[float, Policy]]:
-    """Policies by name, fitted on the dataset's training rows; a baseline trained per budget comes as a mapping."""
+    """Policies by name, fitted on the dataset's training rows; what is trained per budget comes as a mapping.
+
+    forced : whether the harness replaces a stop by another feature; the plan tree then spends its budget itself
+    """
     names = check_policy_names(names)
     chosen = tuple(float(b) for b in budgets)
     built: dict[str, Policy | dict[float, Policy]] = {}
@@ -68,6 +74,8 @@ def build_policies(
             progress(done / len(names), name)
         if name in SYNAFA:
             built[name] = _synafa(name, dataset, max(chosen))
+        elif name == PLAN_TREE:
+            built[name] = {budget: _plan_tree(dataset, budget, classifier, seed, forced) for budget in chosen}
         elif name in ("static-single", "static-pair"):
             tables = _tables(dataset) if tables is None else tables
             built[name] = _static(name, tables, dataset)
@@ -86,6 +94,80 @@ def _synafa(name: str, dataset: Dataset, budget: float) -> Policy:
     settings: dict[str, Any] = SYNAFA[name]
     policy = SynAFA(budget=budget, costs=dataset.costs, cost_weight=cost_weight(dataset), **settings)
     return policy.fit(dataset.X[dataset.train], dataset.y[dataset.train])
+
+
+def _plan_tree(dataset: Dataset, budget: float, classifier: Classifier | None, seed: int, forced: bool) -> Policy:
+    from synafa.plan.plan_tree import PlanTree
+
+    if classifier is None:
+        raise SynafaError("The policy plan-tree needs the shared classifier, which judges its plans; give one.")
+    prices = {"costs": dataset.costs} if dataset.prices is None else {"prices": dataset.prices}
+    policy = PlanTree(budget, spend_all=forced, random_state=seed, **prices)
+    parts = [(dataset.X[rows], dataset.y[rows]) for rows in (dataset.train, dataset.validation)]
+    return policy.fit_arrays(
+        *parts[0], *parts[1], classifier,
+        n_classes=dataset.n_classes, names=dataset.feature_names, class_weighted=True, panels=dataset.groups,
+    )  # fmt: skip
+
+
+def own_policy(spec: str, dataset: Dataset, budgets: Iterable[float], seed: int = 0) -> Policy | dict[float, Policy]:
+    """A policy of one's own from `module:Name`: a class, a function that makes one, or a ready object.
+
+    A class or function is called with those of `dataset`, `budget` and `seed` that it has parameters for, once for all
+    budgets or, if it takes `budget`, once a budget; an object with `fit` is fitted on the training rows.
+
+    Parameters
+    ----------
+    spec : str
+    dataset : Dataset
+    budgets : iterable of float
+    seed : int, default=0
+
+    Returns
+    -------
+    Policy or dict of Policy by budget
+
+    Raises
+    ------
+    SynafaError
+        When it cannot be imported or made, or does not propose.
+    """
+    import sys
+    from importlib import import_module
+
+    module, colon, attribute = spec.partition(":")
+    if not colon or not module or not attribute:
+        raise SynafaError(f"Cannot read --policy {spec!r}; write module:Name, as in my_module:MyPolicy.")
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # a module in the working directory
+    try:
+        found = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise SynafaError(f"Cannot import {attribute!r} from {module!r}: {error}.") from error
+    names = _parameters(found)
+    if "budget" in names:
+        return {float(b): _made(found, names, dataset, float(b), seed, spec) for b in budgets}
+    return _made(found, names, dataset, max(float(b) for b in budgets), seed, spec)
+
+
+def _parameters(found: Any) -> set[str]:
+    import inspect
+
+    if not callable(found) or (hasattr(found, "propose") and not inspect.isclass(found)):
+        return set()
+    return set(inspect.signature(found).parameters)
+
+
+def _made(found: Any, names: set[str], dataset: Dataset, budget: float, seed: int, spec: str) -> Policy:
+    offered = {"dataset": dataset, "budget": budget, "seed": seed, "costs": dataset.costs}
+    policy = found
+    if callable(found) and (isinstance(found, type) or not hasattr(found, "propose")):
+        policy = found(**{name: value for name, value in offered.items() if name in names})
+    if hasattr(policy, "fit"):
+        policy = policy.fit(dataset.X[dataset.train], dataset.y[dataset.train]) or policy
+    if not hasattr(policy, "propose"):
+        raise SynafaError(f"{spec!r} has no method propose(values, mask, remaining); see synafa.evaluation.Policy.")
+    return policy
 
 
 def _tables(dataset: Dataset) -> Any:
