@@ -27,12 +27,12 @@ def patients(tmp_path: Path) -> Path:
 def test_the_report_is_a_page_and_a_json_document(patients: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = patients.with_name("report.html")
     words = ["report", str(patients), "--target", "died", "--group", "who", "--by", "sex", "--known", "sex"]
-    words += ["--prices", str(patients.with_name("prices.csv")), "--errors", "yes:no=900", "--errors", "no:yes=100"]
+    words += ["--prices", str(patients.with_name("prices.csv")), "--errors", "yes:no=200", "--errors", "no:yes=100"]
     assert run([*words, "--budgets", "10,none", "-o", str(page), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["budgets"] == [10.0, None]
     assert found["data"]["groups"] == 75
-    assert found["data"]["error_costs"] == {"no": {"yes": 100.0}, "yes": {"no": 900.0}}
+    assert found["data"]["error_costs"] == {"no": {"yes": 100.0}, "yes": {"no": 200.0}}
     assert {each["name"]: each["price"] for each in found["data"]["features"]} == {"gcs": 10, "urea": 20, "sex": 0}
     curve = {(c["method"], c["budget"]): c for c in found["curves"]}
     assert curve["model", 10.0]["paid"]["mean"] <= 10

@@ -55,6 +55,7 @@ class VAESettings(MethodSettings):
     check_every: int = 100
     first_check: int = 1000
     vae_patience: int = 50
+    small_batch: bool = False  # train on the rows that do not fill a batch, too
     partial_check: bool = False  # validate under masks as in training with plain weights; else all features shown
 
 
@@ -145,13 +146,14 @@ def fit_vae(rows: Rows, settings: VAESettings, progress: Progress) -> PartialVAE
     optimiser = adam(vae.parameters(), settings.learning_rate)
     best = BestState(vae)
     weights = rows.weights(normalised=False)
-    n, d = rows.x.shape
+    (n, d), size = rows.x.shape, settings.batch_size
     check = Check.drawn(rows, settings)
     kept: dict[str, Any] = {"indices": [], "bad": 0}
     parts = {"vae": vae, "optimiser": optimiser, "best": best, "kept": kept}
     for number in resumable("partial VAE", settings.max_batches, **parts):
         batch = number + 1
-        kept["indices"] = kept["indices"] or list(batches(n, settings.batch_size))
+        if not kept["indices"]:
+            kept["indices"] = list(torch.randperm(n).split(size) if settings.small_batch else batches(n, size))
         index = kept["indices"].pop()
         mask = _mask(len(index), d, rows.n_classes, settings.hide_high * torch.rand(()))
         noise = torch.randn(len(index), settings.latent)
