@@ -36,8 +36,8 @@ class Stop(Exception):
 
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Save after nearly every step, as if each took half a minute; no VAE from another test's memory."""
-    monkeypatch.setattr(resume, "EVERY", 0.01)
+    """Save after every step, as if each took half a minute; no VAE from another test's memory."""
+    monkeypatch.setattr(resume, "EVERY", 0.0)
     monkeypatch.setattr(partial_vae, "_FITTED", type(partial_vae._FITTED)())
 
 
