@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from synafa.table.suspicious import Suspicion
 
 POLICIES = ("plan-tree", "synafa")
+MAX_BINS = 16
 COST_WEIGHT = 0.01  # bits that a measurement of average price must earn
 
 
@@ -113,6 +114,7 @@ def fit(
     if policy is not None and policy not in POLICIES:
         raise SynafaError(f"--policy must be one of {', '.join(POLICIES)}, got: {policy!r}.")
     check_output(output, ())
+    _check_synafa(bins, cost_weight)
     settings = {"budget": budget, "bins": bins, "cost_weight": cost_weight, "affordability": affordability}
     settings["pair_branch"] = pair_branch
     source = streamed_source(data, memory, (target,), nearly_numeric, force=bool(scheduler or checkpoint))
@@ -144,6 +146,14 @@ def fit(
         model.fit(kept, labels, known=at_start, unavailable=never, target=target, groups=groups, progress=tell)
     model.save(output)
     _report(_described(model.policy_, policy, names, kept.height, output, suspicions), output, as_json)
+
+
+def _check_synafa(bins: int, cost_weight: float | None) -> None:
+    """Options of `--policy synafa` are checked even where they are not used: a nonsense value is a mistake."""
+    if not 2 <= bins <= MAX_BINS:
+        raise SynafaError(f"--bins must be from 2 to {MAX_BINS}, got: {str(bins)[:40]}.")
+    if cost_weight is not None and not 0 <= cost_weight < float("inf"):
+        raise SynafaError(f"--cost-weight must be a finite number of at least 0, got: {cost_weight}.")
 
 
 def _groups(features: pl.DataFrame, group: str | None) -> tuple[np.ndarray | None, pl.DataFrame]:
