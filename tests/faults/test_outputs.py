@@ -14,7 +14,7 @@ import pytest
 from synafa.cli.app import run
 from synafa.errors import SynafaError
 from synafa.files import atomic_path, is_stream, write_text
-from synafa.model.storage import load_rule
+from synafa.model.storage import load_model
 
 COMMAND = [sys.executable, "-c", "import sys; from synafa.cli.app import run; sys.exit(run(sys.argv[1:]))"]
 
@@ -147,7 +147,7 @@ def test_standard_output_gets_the_model_and_nothing_else(table, tmp_path):
         )
     assert done.returncode == 0, done.stderr
     assert b"Fitted on 60 rows" in done.stderr
-    assert load_rule(model).feature_names == ("a", "b")
+    assert load_model(model).policy_.encoder_.feature_names_ == ("a", "b")
 
 
 def test_graph_and_acquire_take_standard_output_too(table, tmp_path):

@@ -89,8 +89,9 @@ def _training_fits(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any], si
         raise InvalidModelError("'graph_source' and 'graph_target' do not lead from state to later state")
     if (np.diff(depth) < 0).any() or depth[0] != 0 or sizes["depths"] < int(depth.max()) + 1:
         raise InvalidModelError("'graph_depth' does not ascend from 0")
-    if arrays["graph_classes"].sum(axis=1).max() > graph["rows"]:
-        raise InvalidModelError("'graph_classes' counts more rows than there are")
+    counted = arrays["graph_classes"]
+    if counted[0].sum() != graph["rows"] or (counted > counted[0]).any():
+        raise InvalidModelError("'graph_classes' does not count the rows that there are")
 
 
 _NODE_TEXTS, _EDGE_TEXTS = ("feature", "reason", "why", "stop_reason"), ("label", "result")
