@@ -8,7 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from synafa import SynAFA
 from synafa.cli.app import run
+from synafa.table.reading import read_table, split_target
 
 
 @pytest.fixture
@@ -31,9 +33,11 @@ def tables(tmp_path):
 
 
 def test_fit_of_a_pattern_a_folder_or_beyond_memory_writes_the_same_file(tables):
-    models = []
     whole, parts = tables / "whole.parquet", tables / "parts"
-    for i, more in enumerate(([whole], [parts], [parts / "*.parquet"], [whole, "--memory", "1kB"])):
+    features, labels = split_target(read_table(whole), "y")
+    SynAFA(budget=2).fit(features, labels, target="y").save(tables / "in_memory.synafa")
+    models = [(tables / "in_memory.synafa").read_bytes()]
+    for i, more in enumerate(([parts], [parts / "*.parquet"], [whole, "--memory", "1kB"])):
         model = tables / f"m{i}.synafa"
         assert run(["fit", *map(str, more), "--target", "y", "--budget", "2", "-o", str(model)]) == 0
         models.append(model.read_bytes())
