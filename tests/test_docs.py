@@ -44,5 +44,6 @@ def test_links_between_the_pages_lead_somewhere():
     assert len(pages) > 8
     for page in pages:
         for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
-            found = target.startswith(("https://", "http://")) or (page.parent / target).exists()
+            made = target.startswith(("auto_examples/", "api/"))  # pages that `make docs` writes, and checks
+            found = made or target.startswith(("https://", "http://")) or (page.parent / target).exists()
             assert found, f"{page.name} points to {target}"

@@ -122,8 +122,26 @@ class InformationTables:
 
     @classmethod
     def from_stream(cls, source: Any, target: str, n_bins: int = 2, **settings: Any) -> InformationTables:
-        """The tables of a table that is read batch by batch; `settings` as for `synafa.stream.passes.stream_counts`.
+        """Tables of a table that is read batch by batch.
 
+        Parameters
+        ----------
+        source : files, folder, pattern, lazy frame or Arrow stream
+            What `SynAFA.fit_stream` takes.
+        target : str
+            The column that holds the class.
+        n_bins : int, default=2
+            Bins of a feature, 2 to 16.
+        **settings : Any
+            As for `synafa.stream.passes.stream_counts`.
+
+        Returns
+        -------
+        InformationTables
+            The same as of the whole table in memory.
+
+        Examples
+        --------
         >>> import polars as pl
         >>> table = pl.LazyFrame({"a": [0, 0, 1, 1], "b": [0, 1, 0, 1], "y": [0, 1, 1, 0]})
         >>> InformationTables.from_stream(table, "y").pair[0, 1].item()

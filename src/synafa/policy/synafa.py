@@ -177,12 +177,26 @@ class SynAFA(PolicyEstimator):
 
         Parameters
         ----------
-        source : files, a folder, a pattern such as `"data/*.parquet"`, a Polars lazy frame, or anything that streams
-            Arrow record batches (DuckDB relations, pyarrow datasets and readers)
-        target : the column that holds the class
-        known, unavailable : as for `fit`
-        drop : columns to leave out
-        edges, checkpoint, progress : as for `synafa.stream.passes.stream_counts`
+        source : files, folder, pattern, lazy frame or Arrow stream
+            A pattern is such as `"data/*.parquet"`; anything that streams Arrow record batches will do (DuckDB
+            relations, pyarrow datasets and readers).
+        target : str
+            The column that holds the class.
+        known, unavailable : str or names, default=()
+            As for `fit`.
+        drop : str or names, default=()
+            Columns to leave out.
+        edges : {"exact", "sample"} or mapping, default="exact"
+            As for `synafa.stream.passes.stream_counts`.
+        checkpoint : str, path or None, default=None
+            File from which an interrupted count goes on.
+        progress : function or None, default=None
+            As for `synafa.stream.passes.stream_counts`.
+
+        Returns
+        -------
+        SynAFA
+            The object itself.
 
         Notes
         -----
@@ -218,8 +232,10 @@ class SynAFA(PolicyEstimator):
         ----------
         found : Streamed
             What `stream_counts` or `cluster_counts` returned, with as many bins as this policy.
-        known, unavailable, target
+        known, unavailable : str or names, default=()
             As for `fit`.
+        target : str, default="the class"
+            What the class is called.
 
         Returns
         -------
