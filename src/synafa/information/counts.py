@@ -7,6 +7,7 @@ equal the sum of the counts of the parts, whatever the parts, which is what out-
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -127,6 +128,30 @@ class PairCounts:
         if planes is None:
             return cls.from_codes(Discretizer(2).fit_transform(values), labels, 2)
         return cls(values.shape[1], 2, classes).add_planes(planes, starts, np.bincount(indices))
+
+    @staticmethod
+    def from_dask(frame: Any, target: str, client: Any, **settings: Any) -> PairCounts:
+        """Count a Dask DataFrame, or files that all workers can read, on a cluster.
+
+        Parameters
+        ----------
+        frame : Dask DataFrame, or paths, a folder, a pattern
+            Labelled rows.
+        target : str
+            The column that holds the class.
+        client : distributed.Client or str
+            A connected client, or the address of a scheduler.
+        **settings
+            As for `synafa.stream.cluster.cluster_counts`.
+
+        Returns
+        -------
+        PairCounts
+            The counts of the whole table, to the last bit.
+        """
+        cluster = import_module("synafa.stream.cluster")  # lies above; only this convenience looks up to it
+        counts: PairCounts = cluster.from_dask(frame, target, client, **settings)
+        return counts
 
     @property
     def n_rows(self) -> int:

@@ -234,6 +234,12 @@ class Coder:
             return numbers_of(series)
         return self.places(texts_of(series).cast(pl.Enum(list(self.column.categories)), strict=False))
 
+    def codes(self, values: np.ndarray) -> np.ndarray:
+        """Codes of encoded numbers, uint8."""
+        doubles = values.astype(np.float64)
+        codes = (doubles[:, None] > self.edges).sum(axis=1)
+        return np.where(np.isnan(doubles), self.fill, codes).astype(np.uint8)
+
     @staticmethod
     def places(categories: pl.Series) -> np.ndarray:
         import polars as pl

@@ -67,9 +67,7 @@ class Counter:
                 column = coder.values(frame.to_series(j))
             pack_column(column, order, coder.edges, coder.fill, planes[j * width : (j + 1) * width])
             if first:
-                head = column[:first].astype(np.float64)
-                codes = (head[:, None] > coder.edges).sum(axis=1)
-                kept[:, j] = np.where(np.isnan(head), coder.fill, codes)
+                kept[:, j] = coder.codes(column[:first])
 
         each(pool, pack, len(self.coders))
         sizes = np.bincount(indices, minlength=len(classes))
@@ -78,6 +76,14 @@ class Counter:
             self.kept.append(kept)
             self.kept_labels.append(classes[indices[:first]])
             self.n_kept += first
+
+    def keep_rows(self, frame: pl.DataFrame, labels: tuple[np.ndarray, np.ndarray]) -> None:
+        """Keep the codes of a frame's rows without counting them."""
+        classes, indices = labels
+        columns = [coder.values(frame.to_series(j)) for j, coder in enumerate(self.coders)]
+        self.kept.append(np.stack([coder.codes(column) for coder, column in zip(self.coders, columns)], axis=1))
+        self.kept_labels.append(classes[indices])
+        self.n_kept += frame.height
 
     def add(self, classes: np.ndarray, planes: np.ndarray, starts: np.ndarray, sizes: np.ndarray) -> None:
         """Add packed rows of some classes, which are in order."""
