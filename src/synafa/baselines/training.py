@@ -153,7 +153,7 @@ def _path(
         layers = classifier_layers(classifier)
         if layers is None:
             return None
-        fitted_to = _layers_hash(layers)
+        fitted_to = layers_hash(layers)
     key = {
         "method": entry.where,
         "version": entry.cls().version,
@@ -175,7 +175,7 @@ def classifier_layers(classifier: Any) -> tuple[np.ndarray, ...] | None:
     return None if layers is None or callable(layers) else tuple(np.asarray(layer) for layer in layers)
 
 
-def _layers_hash(layers: tuple[np.ndarray, ...]) -> str:
+def layers_hash(layers: tuple[np.ndarray, ...]) -> str:
     digest = hashlib.sha256()
     for layer in layers:
         digest.update(str((layer.dtype.str, layer.shape)).encode())

@@ -24,6 +24,7 @@ class Repetition:
     trainings : trainings of every other trained policy; one an instance on the sweeps
     small_trainings : on the small tables
     instances : instances of the real tables for our own conclusions
+    plans : plan trees and panels an instance and budget, each with another judge
     """
 
     judges: int = 5
@@ -32,6 +33,7 @@ class Repetition:
     trainings: int = 3
     small_trainings: int = 5
     instances: int = 5
+    plans: int = 3
 
     def judges_of(self, dataset: str) -> int:
         return self.cheap_judges if dataset in CHEAP_JUDGES else self.judges
@@ -48,6 +50,6 @@ class Repetition:
 REPETITIONS = {
     "paper": Repetition(),
     "standard": Repetition(),
-    "quick": Repetition(judges=2, cheap_judges=2, draws=2, trainings=1, small_trainings=1, instances=2),
+    "quick": Repetition(judges=2, cheap_judges=2, draws=2, trainings=1, small_trainings=1, instances=2, plans=2),
 }
-ONCE = Repetition(1, 1, 1, 1, 1, 1)
+ONCE = Repetition(1, 1, 1, 1, 1, 1, 1)

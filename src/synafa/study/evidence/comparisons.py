@@ -121,7 +121,7 @@ def values_of(
     if not found:
         return None
     judges = [tuple(one.unit.parameters.get("judges", (0,))) for one in found]
-    cells = [_row_values(one, budget, measure) for one in found]
+    cells = [row_values(one, budget, measure) for one in found]
     if any(cell is None for cell in cells):
         return None
     there = [cell for cell in cells if cell is not None]
@@ -132,7 +132,7 @@ def values_of(
     return tuple(every), np.stack(means)[:, None, :]
 
 
-def _row_values(result: UnitResult, budget: float, measure: str) -> np.ndarray | None:
+def row_values(result: UnitResult, budget: float, measure: str) -> np.ndarray | None:
     """The values of one unit's measure, float64 (judges, n); None where the unit did not keep what it needs."""
     from synafa.stats.row_values import auroc_values, balanced_accuracy_values, log_loss_values
 
@@ -209,7 +209,7 @@ def against_values(
     if other is None:
         return None
     values = np.atleast_2d(correct).astype(np.float64)[:, None]
-    gap = _paired((tuple(judges), values), other)
+    gap = paired((tuple(judges), values), other)
     return None if gap is None else difference_over(gap)
 
 
@@ -234,7 +234,7 @@ def compare(
         both = [values_of(results, method, budget, instance, measure, **parameters) for method in (a, b)]
         if both[0] is None or both[1] is None:
             return None
-        parts.append(_paired(both[0], both[1]))
+        parts.append(paired(both[0], both[1]))
     if not parts or any(part is None for part in parts):
         return None
     there = [part for part in parts if part is not None]
@@ -242,7 +242,7 @@ def compare(
     return difference_over(np.concatenate([part[: shape[0], : shape[1]] for part in there], axis=2))
 
 
-def _paired(first: tuple[tuple[int, ...], np.ndarray], second: tuple[tuple[int, ...], np.ndarray]) -> np.ndarray | None:
+def paired(first: tuple[tuple[int, ...], np.ndarray], second: tuple[tuple[int, ...], np.ndarray]) -> np.ndarray | None:
     """Differences (judges, runs, n) under the judges that both have; a single run meets all of the other's."""
     judges = [judge for judge in first[0] if judge in second[0]]
     if not judges:
@@ -284,7 +284,7 @@ def advantages(
     there = [values for values in others if values is not None]
     if own is None or len(there) < len(others):
         return None
-    gaps = [_paired(own, other) for other in there]
+    gaps = [paired(own, other) for other in there]
     known = [gap for gap in gaps if gap is not None]
     if len(known) < len(gaps):
         return None

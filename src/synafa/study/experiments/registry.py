@@ -16,4 +16,5 @@ EXPERIMENTS: dict[str, str] = {
     "collapse": "synafa.study.experiments.collapse",
     "gating": "synafa.study.experiments.gating",
     "leaderboard": "synafa.study.experiments.leaderboard",
+    "plan-tree": "synafa.study.experiments.plan_tree",
 }

@@ -37,7 +37,7 @@ from synafa.study.evidence.comparisons import (  # noqa: F401 (the experiments i
     share_of,
     values_of,
 )
-from synafa.study.experiments import costs, own
+from synafa.study.experiments import costs, own, plan_policies
 
 if TYPE_CHECKING:
     from synafa.evaluation import Evaluation, Run
@@ -45,7 +45,9 @@ if TYPE_CHECKING:
 CLASSIFIERS, POLICIES = "classifiers", "policies"  # the folders of results
 VERSION = 2
 SWEEPS = ("synergy-sweep", "fixed-v")
-OWN = ("synafa", "synafa-no-pairs", "synafa-masked", "synafa-uncorrected", "synafa-no-pairs-uncorrected")
+_UNCORRECTED = ("synafa-uncorrected", "synafa-no-pairs-uncorrected")
+OWN = ("synafa", "synafa-no-pairs", "synafa-masked", "synafa-strict", *_UNCORRECTED)
+PLANS = plan_policies.METHODS
 REFERENCES = ("random", "static-single", "static-pair", "all-features")
 EIGHT = ("aaco", "permutation", "cae", "gdfs", "dime", "jafa", "ol-with-mask", "ol-without-mask")
 SECOND_VARIANTS = ("eddi-builtin", "odin-model-free")  # of methods that the paper ran in the other one: once
@@ -74,9 +76,9 @@ def policy_unit(
 ) -> Unit:
     """The unit that trains (or draws) `method` for the `training`-th time and runs it on one dataset instance.
 
-    `method` is one of `OWN`, `REFERENCES` or a baseline's name. `parameters`: the dataset's (`alpha`, `fraction`),
-    `cost_weight` (SynAFA's lambda in place of the study's), `validation` (also keep probabilities of validation rows;
-    by default for the tables with files, not for the sweeps and images). What is acquired is judged by the shared
+    `method` is one of `OWN`, `PLANS`, `REFERENCES` or a baseline's name. `parameters`: the dataset's (`alpha`,
+    `fraction`), `cost_weight` (SynAFA's lambda in place of the study's), `validation` (also keep probabilities of
+    validation rows; by default for the tables with files, not for the sweeps and images). What is acquired is judged by the shared
     classifiers of all seeds; a policy that asks the classifier gets one of them, another one each time.
     """
     from synafa.baselines import REGISTRY
@@ -84,16 +86,16 @@ def policy_unit(
     given = _plain(parameters)
     inside = {name: value for name, value in given.items() if name in (*_DATASET_PARAMETERS, "content")}
     judges = settings.judges(dataset)
-    if method in REGISTRY and REGISTRY[method].needs_classifier:
+    if asks_classifier(method):
         judges = (judges[training % len(judges)],)
     named = {"dataset": dataset, "instance": int(instance), "method": method, "budgets": _budgets(budgets), **given}
     named |= {"training": int(training), "judges": list(judges)}
     seed = settings.seed + int(training) + (int(instance) if dataset in SWEEPS else 0)
-    version = VERSION + (REGISTRY[method].revision - 1 if method in REGISTRY else 0)
+    revision = plan_policies.REVISION if method in PLANS else REGISTRY[method].revision if method in REGISTRY else 1
     return settings.unit(
         POLICIES,
         __name__,
-        version,
+        VERSION + revision - 1,
         named,
         needs=(classifier_unit(settings, dataset, instance, **inside),),
         cost=costs.policy_seconds(settings.profile, dataset, method, named["budgets"], dataset in SWEEPS),
@@ -131,7 +133,14 @@ def per_budget(method: str) -> bool:
 
     if ":" in method:
         return bool(getattr(own.load_policy(method), "per_budget", False))
-    return method in REGISTRY and REGISTRY[method].per_budget
+    return method in PLANS or (method in REGISTRY and REGISTRY[method].per_budget)
+
+
+def asks_classifier(method: str) -> bool:
+    """Whether a method asks the shared classifier: it is then run with one judge at a time."""
+    from synafa.baselines import REGISTRY
+
+    return method in PLANS or (method in REGISTRY and REGISTRY[method].needs_classifier)
 
 
 def repetitions(settings: Settings, dataset: str, method: str) -> int:
@@ -140,6 +149,8 @@ def repetitions(settings: Settings, dataset: str, method: str) -> int:
 
     if method in SECOND_VARIANTS:
         return 1
+    if method in PLANS:
+        return settings.repeats.plans
     drawn = method == "random" or method.startswith("aaco")
     trained = method in REGISTRY and REGISTRY[method].trained
     return settings.repeats.runs_of(dataset, drawn, trained, dataset in SWEEPS)
@@ -229,6 +240,7 @@ def run_policy_unit(unit: Unit) -> dict[str, Any]:
     fit_seconds = time.perf_counter() - clock
     rows: list[dict[str, Any]] = []
     arrays: dict[str, np.ndarray] = {f"{part}y": dataset.y[index].astype(np.uint8) for part, index in parts.items()}
+    arrays["row"] = np.asarray(dataset.test, dtype=np.int32)  # instances of a real table share rows
     for part, index in parts.items():
         clock = time.perf_counter()
         acquired = evaluation.runs(method, index)
@@ -238,7 +250,7 @@ def run_policy_unit(unit: Unit) -> dict[str, Any]:
             arrays[f"{part}positive_{budget:g}"] = probabilities[:, :, -1]
             if not part:
                 more, judged = _judged(unit, budget, done, dataset.y[index], probabilities)
-                rows += [{**row, **seconds} for row in more]
+                rows += [{**row, **seconds, **_size_of(evaluation.policies[method], budget)} for row in more]
                 arrays |= judged
     return {"rows": rows, "arrays": arrays}
 
@@ -278,6 +290,12 @@ def _judged(
     return rows, arrays
 
 
+def _size_of(policy: Any, budget: float) -> dict[str, int]:
+    """How large a plan tree is; nothing of other policies."""
+    tree = getattr(policy.get(budget) if isinstance(policy, dict) else policy, "tree_", None)
+    return {} if tree is None else {"leaves": tree.n_leaves, "nodes": tree.n_nodes}
+
+
 def unit_evaluation(unit: Unit, dataset: Dataset, classifier: Any) -> Evaluation:
     """The evaluation of a unit's policy, fitted on the dataset's training rows, at the unit's budgets."""
     from synafa.evaluation import Evaluation
@@ -290,7 +308,7 @@ def unit_evaluation(unit: Unit, dataset: Dataset, classifier: Any) -> Evaluation
     else:
         policy = _fitted(unit, dataset, classifier, max(budgets))
     forced = not method.endswith("uncorrected")
-    return Evaluation({method: policy}, dataset, classifier, budgets, forced, compiled=True)
+    return Evaluation({method: policy}, dataset, classifier, budgets, forced, compiled=method in OWN)
 
 
 def _fitted(unit: Unit, dataset: Dataset, classifier: Any, budget: float) -> Any:
@@ -307,10 +325,12 @@ def _fitted(unit: Unit, dataset: Dataset, classifier: Any, budget: float) -> Any
         return all_features(dataset.n_features)
     if method in REFERENCES:
         return build_policies((method,), dataset, (budget,), seed=unit.seed)[method]
+    if method in PLANS:
+        return plan_policies.fit_plan(method, dataset, budget, classifier, unit.seed)
     if ":" in method:
         return own.fit_policy(method, dataset, budget, unit.seed)
     raise SynafaError(
-        f"There is no method {method!r} in the study; choose from {', '.join((*OWN, *REFERENCES, *REGISTRY))}."
+        f"There is no method {method!r} in the study; choose from {', '.join((*OWN, *PLANS, *REFERENCES, *REGISTRY))}."
     )
 
 
