@@ -78,8 +78,8 @@ def policy_unit(
 
     `method` is one of `OWN`, `PLANS`, `REFERENCES` or a baseline's name. `parameters`: the dataset's (`alpha`,
     `fraction`), `cost_weight` (SynAFA's lambda in place of the study's), `validation` (also keep probabilities of
-    validation rows; by default for the tables with files, not for the sweeps and images). What is acquired is judged by the shared
-    classifiers of all seeds; a policy that asks the classifier gets one of them, another one each time.
+    validation rows; by default for the tables with files, not for the sweeps and images). What is acquired is judged
+    by the shared classifiers of all seeds; a policy that asks the classifier gets one of them, another one each time.
     """
     from synafa.baselines import REGISTRY
 
