@@ -129,3 +129,29 @@ def test_a_damaged_file_counts_as_none(tmp_path: Path) -> None:
         counted += list(resume.resumable("loop", 3, kept={}))
     assert counted == [0, 1, 2]
     assert not path.exists()
+
+
+@pytest.mark.parametrize("name", ["gdfs", "dime", "jafa", "ol-with-mask"])
+def test_what_does_not_look_at_the_budget_is_trained_once_for_all_budgets(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second budget finds the first stage done, and ends with the numbers it has when trained alone."""
+    profiles = REGISTRY[name].module().PROFILES
+    monkeypatch.setitem(profiles, "quick", replace(profiles["quick"], **SHORT[name]))
+    dataset = one_feature_decides(300)
+
+    def states(folder: str, budget: int, seed: int = 3) -> dict[str, np.ndarray]:
+        return train(name, dataset, budget, profile="quick", seed=seed, cache=tmp_path / folder).state()[0]
+
+    alone = states("alone", 3)
+    states("together", 2)
+    stages = list((tmp_path / "together").glob("stage-*"))
+    assert len(stages) == 1
+    written = stages[0].stat().st_mtime_ns
+    found = states("together", 3)
+    assert list((tmp_path / "together").glob("stage-*")) == stages
+    assert stages[0].stat().st_mtime_ns == written
+    for key, array in alone.items():
+        np.testing.assert_array_equal(array, found[key], err_msg=key)
+    states("together", 3, seed=4)
+    assert len(list((tmp_path / "together").glob("stage-*"))) == 2

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from synafa.baselines.common import Rows, adam, descend, mlp, sample_losses
+from synafa.baselines.first_stage import first_stage
 from synafa.baselines.network_policy import NetworkPolicy
 from synafa.baselines.rl import (
     Arena,
@@ -77,7 +78,11 @@ class JAFA(NetworkPolicy):
         settings, network, costs = self.settings_, self.network_, torch.from_numpy(self.costs_)
         arena = Arena(rows.x, costs, self.budget_, rows.reveal, settings.parallel)
         reader = nn.ModuleList([network.encoder, network.classifier])
-        pretrain(reader, network.logits, rows, settings, lambda share: progress(0.2 * share, "jafa: classifier"))
+
+        def start() -> None:
+            pretrain(reader, network.logits, rows, settings, lambda share: progress(0.2 * share, "jafa: classifier"))
+
+        first_stage("jafa", reader, rows, settings, start)
         target = target_copy(network.q)
         optimiser = adam(network.parameters(), settings.learning_rate)
         weights = rows.weights()

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from synafa.baselines.common import Rows, adam, descend, weighted_loss
+from synafa.baselines.first_stage import first_stage
 from synafa.baselines.network_policy import NetworkPolicy
 from synafa.baselines.rl import (
     Arena,
@@ -166,7 +167,11 @@ class OL(NetworkPolicy):
     def train_network(self, dataset: Dataset, rows: Rows, seed: int, progress: Progress) -> None:
         settings, network, costs = self.settings_, self.network_, torch.from_numpy(self.costs_)
         arena = Arena(rows.x, costs, self.budget_, rows.reveal, settings.parallel)
-        pretrain(network.p, network.logits, rows, settings, lambda share: progress(0.1 * share, "ol: predictor"))
+
+        def start() -> None:
+            pretrain(network.p, network.logits, rows, settings, lambda share: progress(0.1 * share, "ol: predictor"))
+
+        first_stage("ol", network.p, rows, settings, start)
         target = target_copy(network.q)
         optimiser = adam(network.parameters(), settings.learning_rate)
         replay = Replay(settings.replay, settings.steps, rows.n_features)

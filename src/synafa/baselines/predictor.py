@@ -24,6 +24,7 @@ from synafa.baselines.common import (
     one_epoch,
     weighted_loss,
 )
+from synafa.baselines.first_stage import first_stage
 from synafa.baselines.network_policy import NetworkPolicy
 from synafa.baselines.settings import PredictorSettings
 from synafa.baselines.training import Progress
@@ -59,7 +60,8 @@ class PredictorPolicy(NetworkPolicy):
     def train_network(self, dataset: Dataset, rows: Rows, seed: int, progress: Progress) -> None:
         settings, network, steps = self.settings_, self.network_, most_steps(dataset, self.budget_)
         tick = Ticker(progress, settings.most_epochs, self.name.upper())
-        pretrain(network.first_trained, network.predict, rows, settings, tick)
+        part = network.first_trained
+        first_stage(self.name, part, rows, settings, lambda: pretrain(part, network.predict, rows, settings, tick))
         self.joint_class(network, rows, settings, steps, self.budget_, self.faithful).train(tick)
 
     def probabilities(self, values: Tensor, mask: Tensor) -> Tensor:

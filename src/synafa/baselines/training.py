@@ -58,7 +58,7 @@ def train(
     path = None
     if cache is not False and entry.trained:
         path = _path(entry, dataset, budget, classifier, settings, profile, seed, cache, faithful)
-    stored = _stored(path)
+    stored = stored_state(path)
     if stored is not None:
         policy = cls.from_state(*stored)
     else:
@@ -78,7 +78,7 @@ def train(
 
 def stored_or_built(path: Path, build: Callable[[], State]) -> State:
     """What is stored at `path`; else built now, and stored."""
-    stored = _stored(path)
+    stored = stored_state(path)
     if stored is None:
         stored = build()
         save_state(path, *stored)
@@ -122,7 +122,7 @@ def _resuming(path: Path | None) -> AbstractContextManager[None]:
     return resuming(path.with_suffix(".unfinished"))
 
 
-def _stored(path: Path | None) -> State | None:
+def stored_state(path: Path | None) -> State | None:
     """What an earlier training left at `path`; a damaged file counts as none and is overwritten."""
     if path is None or not path.exists():
         return None

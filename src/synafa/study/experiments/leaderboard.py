@@ -32,10 +32,11 @@ NAME = "leaderboard"
 TITLE = "Leaderboard: all policies on all tables"
 COVERS = ()
 
-OWN = ("synafa", "synafa-masked")
+OWN = ("plan-tree", "synafa", "synafa-masked")
 SIMPLE = ("random", "static-single", "static-pair")
 GENERATIVE = ("eddi", "odin-model-based")
 SHOWN = {
+    "plan-tree": "plan tree",
     "synafa": "SynAFA",
     "synafa-masked": "SynAFA, feasible pairs",
     "random": "random order",
@@ -78,7 +79,9 @@ def boards(settings: Settings) -> list[Board]:
         for name in settings.tabular
     ]
     if "mnist-loop" in settings.datasets:
-        found.append(Board("MNIST-loop", "mnist-loop", (5, 10, 20), (0,), ("synafa", "static-single", *THREE)))
+        found.append(
+            Board("MNIST-loop", "mnist-loop", (5, 10, 20), (0,), ("plan-tree", "synafa", "static-single", *THREE))
+        )
     if settings.quick:
         return found[:1]
     cube = (*full, *GENERATIVE)
