@@ -101,10 +101,13 @@ def test_a_gain_is_positive_where_the_tree_is_better_and_zero_against_its_like()
     assert plan_tree.gain(results, BOARD, "permutation", 2, "auroc") is None  # not met
 
 
-def test_aaco_is_met_in_all_its_draws() -> None:
+def test_aaco_is_met_in_all_its_draws_and_its_luck_is_in_the_interval() -> None:
     found = plan_tree.gain(results_of(BOARD), BOARD, "aaco", 2, "log_loss")
     assert found is not None
-    assert found.runs == (3, 10)
+    assert found.value == pytest.approx(np.log(0.9 / 0.6), abs=0.02)
+    assert found.low < found.value < found.high  # constant but for its draws, a difference still has an interval
+    hands = plan_tree.dealt(np.arange(10.0)[:, None], 3)
+    assert hands[:, 0].tolist() == [4.5, 4.0, 5.0]  # 0 3 6 9, 1 4 7, 2 5 8
 
 
 def test_rows_that_several_instances_test_are_one_cluster() -> None:

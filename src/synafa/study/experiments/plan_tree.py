@@ -3,7 +3,7 @@
 A gain is positive where the tree is better: its AUROC minus the other's (balanced accuracy with more than two
 classes), the other's log loss minus its own. Real tables are met in five instances, each with classifiers trained on
 its own training rows; a tree is grown with three of them, and both sides of a difference are judged by the same ones
-(AACO: every tree against the mean over draws, each drawn with a classifier of its own).
+(AACO: each draw has a classifier of its own, and the draws are dealt out to the trees).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from synafa.stats.multiplicity import adjusted_stars, benjamini_hochberg
 from synafa.study.engine.results import Results
 from synafa.study.engine.settings import Settings
 from synafa.study.engine.unit import Unit
-from synafa.study.evidence.comparisons import RESAMPLES, metric, paired, runs, values_of
+from synafa.study.evidence.comparisons import RESAMPLES, metric, paired, row_values, runs, values_of
 from synafa.study.evidence.names import BUDGETS, NAMES, TITLES
 from synafa.study.evidence.tables import Figure, Headline, PlainTable, ReportTable
 from synafa.study.experiments.leaderboard import GENERATIVE, Board
@@ -180,7 +180,9 @@ def _gap(
         return None
     sign = -1.0 if measure == "log_loss" else 1.0
     if other == "aaco":
-        difference: np.ndarray | None = both[0][1] - _draws(results, board, budget, instance, measure)
+        draws = _draws(results, board, budget, instance, measure)
+        count = min(len(both[0][1]), len(draws))
+        difference: np.ndarray | None = (dealt(both[0][1][:, 0], count) - dealt(draws, count))[:, None]
     else:
         difference = paired(both[0], both[1])
     if difference is None:
@@ -189,11 +191,14 @@ def _gap(
 
 
 def _draws(results: Results, board: Board, budget: float, instance: int, measure: str) -> np.ndarray:
-    """Every draw of AACO, whichever classifier it asked, (1, draws, n): crossed with the trees."""
-    from synafa.study.evidence.comparisons import row_values
-
+    """Every draw of AACO, whichever classifier it asked, (draws, n)."""
     found = [row_values(one, budget, measure) for one in runs(results, "aaco", budget, instance, **board.where)]
-    return np.stack([cell[0] for cell in found if cell is not None])[None]
+    return np.stack([cell[0] for cell in found if cell is not None])
+
+
+def dealt(values: np.ndarray, count: int) -> np.ndarray:
+    """Runs (r, n) dealt out into `count` hands, the mean of each: (count, n); every run counts, none twice."""
+    return np.stack([values[first::count].mean(axis=0) for first in range(count)])
 
 
 def _real(board: Board) -> bool:
