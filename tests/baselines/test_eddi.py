@@ -86,6 +86,27 @@ def test_it_cannot_see_an_xor_pair_because_it_looks_one_step_ahead() -> None:
     assert then.argmax() == 3, "once one member is known the other is worth most"
 
 
+def test_imagined_values_are_narrower_than_real_ones_so_that_a_first_choice_is_close(task: Any, policy: EDDI) -> None:
+    """The squared error of decoded samples rewards a narrow posterior: before anything is known every score is near 0.
+
+    With the training rows' own values in place of the imagined ones, the branching feature is worth most by far.
+    """
+    empty = torch.zeros(1, task.n_features)
+    with torch.no_grad():
+        imagined = policy.decoded(empty, empty.bool())[0].std(dim=0)
+        reader = policy.reader()
+        start = reader.start(empty, empty.bool())
+        now = reader.plain(start)
+        real = []
+        for i in range(task.n_features):
+            values = torch.from_numpy(np.ascontiguousarray(task.X[task.train[:512], i]))[None]
+            then = reader.extended(start, torch.tensor([i]), values)
+            real.append(float((then.exp() * (then - now[:, None])).sum(-1).mean()))
+    assert float(imagined.max()) < 0.5 * float(task.X[task.train].std(axis=0).min())
+    assert real[0] > 1.5 * max(real[1:])
+    assert float(policy.scores(empty, empty.bool()).max()) < 0.5 * real[0]
+
+
 def test_samples_belong_to_their_own_row(task: Any, policy: EDDI) -> None:
     values, mask = some_states(task)
     together = policy.scores(torch.from_numpy(values), torch.from_numpy(mask))

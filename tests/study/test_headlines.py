@@ -14,6 +14,9 @@ from synafa.study.engine.settings import Settings
 from synafa.study.engine.store import Store
 from synafa.study.evidence.overview import overview_figure
 from synafa.study.experiments import alignment, gating, local_search, mnist_loop
+from synafa.study.experiments.benchmark_measures import positive_share_figure
+from synafa.study.experiments.shared import EIGHT, policy_units
+from tests.study.test_units_and_sweeps import finished
 
 ROWS = 400
 
@@ -112,3 +115,21 @@ def test_the_overview_is_drawn_and_the_erosion_shows_the_papers_lines_beside_our
     assert {"v2, corrected, paper", "v2, k = 150, paper"} <= {line.get_label() for line in images.lines}
     gaps = mnist_loop._printed_gaps()[1]
     assert gaps[0] == pytest.approx(-0.077, abs=0.001)  # as the paper's text says
+
+
+def test_the_figure_shows_that_accuracy_is_the_predicted_positive_share_where_it_is(settings: Settings) -> None:
+    """Accuracy is made to fall with the share and AUROC to have nothing to do with it: the panels say both."""
+    done = []
+    for at, method in enumerate(("synafa", *EIGHT)):
+        for unit in policy_units(settings, "physionet", 0, method, (5,), 1):
+            share = 0.1 + 0.02 * at
+            row = {"budget": 5, "positive_share": share, "accuracy": 0.9 - share, "auroc": 0.8 + 0.01 * (-1) ** at}
+            done.append(finished(unit, [row]))
+    results = Results(settings, [one.unit for one in done], done)
+    drawn = positive_share_figure(results, [("physionet", 5)], {"physionet": "PhysioNet"})
+    assert drawn is not None
+    titles = [axes.get_title() or axes.get_title(loc="left") for axes in drawn.figure.axes]
+    assert titles[0].endswith("r = -1.00")
+    assert abs(float(titles[1].rsplit("= ", 1)[1])) < 0.2
+    assert sum(len(points.get_offsets()) for points in drawn.figure.axes[0].collections) == 9
+    assert positive_share_figure(Results(settings, [], []), [("physionet", 5)], {"physionet": "PhysioNet"}) is None

@@ -192,6 +192,38 @@ def test_killing_the_study_at_any_moment_loses_and_repeats_no_finished_unit(sett
     assert not list((settings.results / "toy").glob(".*.tmp"))
 
 
+def test_a_study_killed_inside_a_training_goes_on_there_and_ends_with_the_same_numbers(
+    settings: Settings, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    program = (
+        "from synafa.study import Settings; from synafa.study.engine.runner import run_units;"
+        "from synafa.study.engine.store import Store; from tests.study import toy_experiment as toy;"
+        f"s = Settings('quick', root={str(settings.root)!r});"
+        "run_units([s.unit('toy', toy.__name__, 1, {'number': 1}, function='train')], Store(s.results), workers=1)"
+    )
+    monkeypatch.setenv("SYNAFA_CACHE", str(tmp_path / "cache"))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, cwd=ROOT)
+    assert done.returncode == -signal.SIGKILL
+    assert len(list((tmp_path / "cache").rglob("*.unfinished"))) == 1
+    unit, store = settings.unit("toy", toy.__name__, 1, {"number": 1}, function="train"), Store(settings.results)
+    assert store.status(unit) == "pending"
+    assert run_units([unit], store, workers=1).complete  # the same run once more
+    pieces = store.load(unit)
+    monkeypatch.setenv("SYNAFA_CACHE", str(tmp_path / "other"))
+    elsewhere = Store(tmp_path / "whole")
+    assert run_units([unit], elsewhere, workers=1).complete
+    whole = elsewhere.load(unit)
+    assert pieces is not None
+    assert whole is not None
+    assert whole.rows[0]["began"] < 0.2
+    assert pieces.rows[0]["began"] > 0.4
+    assert pieces.rows[0]["losses"] == whole.rows[0]["losses"]
+    for name, layer in whole.arrays.items():
+        np.testing.assert_array_equal(layer, pieces.arrays[name])
+
+
 def _done(store: Store, settings: Settings) -> set[str]:
     return {unit.key for unit in toy.units(settings) if store.status(unit) == "done"}
 
