@@ -42,7 +42,7 @@ class Settings(VAESettings):
 
 PROFILES = {
     "paper": Settings(),
-    "standard": Settings(max_batches=10_000, vae_patience=20, partial_check=True, builtin_samples=32),
+    "standard": Settings(max_batches=10_000, vae_patience=20, partial_check=True, small_batch=True, builtin_samples=32),
     "quick": Settings(
         max_batches=600,
         first_check=200,

@@ -34,7 +34,9 @@ class Settings(LoopSettings, VAESettings):
 
 PROFILES = {
     "paper": Settings(),
-    "standard": Settings(max_batches=10_000, vae_patience=20, partial_check=True, batches=1500, checks=10),
+    "standard": Settings(
+        max_batches=10_000, vae_patience=20, partial_check=True, small_batch=True, batches=1500, checks=10
+    ),
     "quick": Settings(
         max_batches=600, first_check=200, vae_patience=5, partial_check=True, small_batch=True, batches=250, checks=5
     ),
