@@ -15,11 +15,11 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from synafa.errors import SynafaError
+from synafa.errors import SynafaError, retold
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
@@ -119,16 +119,9 @@ def disk_full(error: BaseException) -> bool:
     return bool(re.search(r"no space left|disk quota exceeded|os error (28|122)", str(error), re.IGNORECASE))
 
 
-@contextmanager
-def _disk_full_in_words(target: Path) -> Iterator[None]:
-    try:
-        yield
-    except SynafaError:
-        raise
-    except Exception as error:
-        if disk_full(error):
-            raise SynafaError(f"The disk is full: {str(target)!r} could not be written; make room first.") from error
-        raise
+def _disk_full_in_words(target: Path) -> AbstractContextManager[None]:
+    text = f"The disk is full: {str(target)!r} could not be written; make room first."
+    return retold(lambda error: text if disk_full(error) else "")
 
 
 def _descriptor(path: str | os.PathLike[str]) -> int | None:

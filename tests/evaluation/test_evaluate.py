@@ -10,7 +10,7 @@ import pytest
 
 from synafa.cli.app import run as run_command
 from synafa.errors import SynafaError
-from synafa.evaluation import Evaluation, RandomPolicy, StaticPolicy, all_features, compare, evaluate, run_policy
+from synafa.evaluation import Evaluation, RandomPolicy, StaticPolicy, all_features, evaluate, run_policy
 from synafa.evaluation.metrics import METRICS
 from synafa.evaluation.policies import build_policies, check_policy_names, policy_names
 from tests.evaluation.test_harness import Hashed, make_dataset
@@ -102,7 +102,7 @@ def test_the_uncorrected_harness_leaves_a_stop_standing(dataset):
 
 def test_differences_are_first_minus_second_with_an_interval_around_them(dataset):
     policies = {"good": order(0), "bad": order(5, 4, 3, 2), "random": RandomPolicy(0)}
-    table = compare(policies, dataset, Sum(), "good", (1, 2))
+    table = Evaluation(policies, dataset, Sum(), (1, 2)).compare("good")
     assert table.select("policy", "against", "budget").rows() == [
         ("good", other, budget) for other in ("bad", "random") for budget in (1.0, 2.0)
     ]
@@ -115,7 +115,7 @@ def test_differences_are_first_minus_second_with_an_interval_around_them(dataset
 
 
 def test_a_policy_compared_with_itself_differs_by_nothing(dataset):
-    table = compare({"a": order(0), "b": order(0)}, dataset, Sum(), "a", (2,))
+    table = Evaluation({"a": order(0), "b": order(0)}, dataset, Sum(), (2,)).compare("a")
     for metric in ("accuracy", "balanced_accuracy", "auroc", "matched"):
         assert [table[f"{metric}_{part}"][0] for part in ("difference", "low", "high")] == [0, 0, 0]
     with pytest.raises(SynafaError, match="one of a, b, got: 'c'"):
@@ -125,7 +125,7 @@ def test_a_policy_compared_with_itself_differs_by_nothing(dataset):
 def test_tables_are_written_as_parquet(dataset, tmp_path):
     policies = {"good": order(0), "random": RandomPolicy(0)}
     table = evaluate(policies, dataset, Sum(), (2,), output=tmp_path / "table.parquet")
-    paired = compare(policies, dataset, Sum(), "good", (2,), output=tmp_path / "paired.parquet")
+    paired = Evaluation(policies, dataset, Sum(), (2,)).compare("good", output=tmp_path / "paired.parquet")
     assert pl.read_parquet(tmp_path / "table.parquet").equals(table)
     assert pl.read_parquet(tmp_path / "paired.parquet").equals(paired)
 

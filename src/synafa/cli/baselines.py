@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
+from synafa.cli import options
 from synafa.cli.common import print_json
 
 _LINE = "{:<17} {:<7} {:<11} {}"
 
 
 def baselines(
-    as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """List the published policies that `synafa evaluate` can train.
 

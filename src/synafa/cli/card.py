@@ -8,17 +8,18 @@ from typing import Annotated
 
 import typer
 
-from synafa.cli.common import AsJson, Model, check_output, print_json, say
+from synafa.cli import options
+from synafa.cli.common import check_output, print_json, say
 from synafa.errors import SynafaError
 
 
 def card(
-    model: Model,
+    model: options.Model,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="The file to write: .html, .svg, .pdf or .json.", show_default=False),
     ] = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Write a model on one page that can be printed and followed by hand.
 

@@ -1,4 +1,4 @@
-"""What several commands share: option types, words to names and values, output files that are whole or absent."""
+"""What several commands share: words to names and values, output files that are whole or absent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -16,18 +16,6 @@ from synafa.errors import SynafaError
 if TYPE_CHECKING:
     import polars as pl
     from rich.console import Console
-
-Data = Annotated[
-    Path,
-    typer.Argument(
-        help="Labelled rows, a CSV or Parquet file, a folder or a pattern 'data/*.parquet'.", show_default=False
-    ),
-]
-Model = Annotated[Path, typer.Argument(help="A model file written by `synafa fit`.", show_default=False)]
-Target = Annotated[str, typer.Option("--target", "-t", help="The column that holds the class.", show_default=False)]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
-Bins = Annotated[int, typer.Option("--bins", help="Bins per feature, 2 to 16.")]
-Drop = Annotated[list[str] | None, typer.Option("--drop", help="Columns to leave out, e.g. identifiers: a,b.")]
 
 
 def console(error: bool = False) -> Console:
@@ -100,13 +88,6 @@ def parse_values(words: Iterable[str] | None, known: Sequence[str]) -> dict[str,
 
 
 MOST = 2**32 - 1  # of counts and seeds: what every library below takes
-NearlyNumeric = Annotated[
-    str,
-    typer.Option(
-        "--nearly-numeric",
-        help="What to do with the odd cell of a column of numbers: missing, stop, or text (for the whole column).",
-    ),
-]
 
 
 def tell(notice: Any) -> None:

@@ -8,24 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from synafa.cli.common import (
-    MOST,
-    AsJson,
-    Bins,
-    Data,
-    Drop,
-    Model,
-    NearlyNumeric,
-    Target,
-    check_output,
-    console,
-    print_json,
-    read_labelled,
-    say,
-    split_names,
-    tell,
-)
-from synafa.cli.streaming import Checkpoint, Memory, Scheduler, acquire_stream, counted, streamed_source
+from synafa.cli import options
+from synafa.cli.common import MOST, check_output, console, print_json, read_labelled, say, split_names, tell
+from synafa.cli.streaming import acquire_stream, counted, streamed_source
 from synafa.errors import SynafaError
 from synafa.graph.shape import MAX_DEPTH, MIN_SHARE
 
@@ -34,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def acquire(
-    model: Model,
+    model: options.Model,
     rows: Annotated[Path, typer.Argument(help="Complete rows, CSV or Parquet.", show_default=False)],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The run to write: .csv, .parquet or .json.", show_default=False)
@@ -48,8 +33,8 @@ def acquire(
     on_stop: Annotated[
         str, typer.Option("--on-stop", help="'stop' ends a row where nothing pays; 'fallback' goes on as in the paper.")
     ] = "stop",
-    memory: Memory = None,
-    as_json: AsJson = False,
+    memory: options.Memory = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Run a model over complete rows: what it would have measured, in which order and why.
 
@@ -62,14 +47,14 @@ def acquire(
     loaded = load_model(model)
     policy = getattr(loaded, "policy_", loaded)
     names = policy.encoder_.feature_names_
-    options: dict[str, Any] = {"unavailable": split_names(unavailable, names), "budget": budget}
+    asked: dict[str, Any] = {"unavailable": split_names(unavailable, names), "budget": budget}
     if not hasattr(policy, "tree_"):
-        options["on_stop"] = on_stop
+        asked["on_stop"] = on_stop
     elif on_stop != "stop":
         raise SynafaError(f"--on-stop {on_stop} is for a synafa policy; a plan tree ends where nothing pays.")
 
     def answer(table: pl.DataFrame, where: str) -> tuple[Any, pl.DataFrame]:
-        run = policy.acquire(pick_columns(table, names, where), **options)
+        run = policy.acquire(pick_columns(table, names, where), **asked)
         return run, run_table(run, names, step_costs(policy, run))
 
     source = streamed_source(rows, memory)
@@ -164,7 +149,7 @@ def _write_run(steps: pl.DataFrame, run: Any, names: Sequence[str], output: Path
 
 
 def graph(
-    model: Model,
+    model: options.Model,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The file to write: .html, .svg, .dot or .json.", show_default=False)
     ],
@@ -173,7 +158,7 @@ def graph(
         float, typer.Option("--min-share", help="Leave out states that fewer training rows reach, 0 to below 1.")
     ] = MIN_SHARE,
     title: Annotated[str, typer.Option("--title", help="Heading of the picture.")] = "Which measurement next?",
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Draw a model as a decision graph that can be read, printed and checked.
 
@@ -198,16 +183,16 @@ def graph(
 
 
 def pairs(
-    data: Data,
-    target: Target,
+    data: options.Data,
+    target: options.Target,
     top: Annotated[int, typer.Option("--top", min=1, max=MOST, help="How many pairs of each kind.")] = 10,
-    bins: Bins = 2,
-    drop: Drop = None,
-    nearly_numeric: NearlyNumeric = "missing",
-    memory: Memory = None,
-    checkpoint: Checkpoint = None,
-    scheduler: Scheduler = None,
-    as_json: AsJson = False,
+    bins: options.Bins = 2,
+    drop: options.Drop = None,
+    nearly_numeric: options.NearlyNumeric = "missing",
+    memory: options.Memory = None,
+    checkpoint: options.Checkpoint = None,
+    scheduler: options.Scheduler = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """List the strongest synergistic and redundant pairs with their atoms, in bits.
 
@@ -251,7 +236,7 @@ def pairs(
 
 def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder for the report.")] = Path("demo"),
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Fit, compare and explain on embedded data in under a minute, and write a report.
 

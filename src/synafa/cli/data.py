@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from synafa.cli import options
 from synafa.cli.common import print_json
 
 data_app = typer.Typer(
@@ -15,11 +16,9 @@ data_app = typer.Typer(
     help="The study's datasets: what is here, and getting the rest.\n\nExample: `synafa data list`",
 )
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
 
 @data_app.command("list")
-def list_datasets(as_json: AsJson = False) -> None:
+def list_datasets(as_json: options.AsJson = False) -> None:
     """Show every dataset with its state, size, licence and source.
 
     Example: `synafa data list --json`
@@ -47,7 +46,7 @@ def list_datasets(as_json: AsJson = False) -> None:
 @data_app.command("fetch")
 def fetch_dataset(
     name: Annotated[str, typer.Argument(help="A name from `synafa data list`.")],
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Download a dataset's files into the cache, unless they are there already.
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from synafa.cli.common import MOST, AsJson, Drop, check_output, console, print_json, split_names
+from synafa.cli import options
+from synafa.cli.common import MOST, check_output, console, print_json, split_names
 from synafa.errors import SynafaError
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def evaluate(
     group: Annotated[
         str | None, typer.Option("--group", help="With --data: column of rows that stay together.")
     ] = None,
-    drop: Drop = None,
+    drop: options.Drop = None,
     policies: Annotated[
         str, typer.Option("--policies", "-p", help="Names with commas; the first is compared with each of the others.")
     ] = "synafa,synafa-no-pairs,random,static-single",
@@ -63,7 +64,7 @@ def evaluate(
     ] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the table to this Parquet file.")] = None,
     differences: Annotated[Path | None, typer.Option(help="Write the paired differences to this Parquet file.")] = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Measure policies on a dataset under hard budgets.
 

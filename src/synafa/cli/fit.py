@@ -8,21 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from synafa.cli.common import (
-    AsJson,
-    Bins,
-    Data,
-    Drop,
-    NearlyNumeric,
-    Target,
-    check_output,
-    console,
-    number,
-    print_json,
-    read_labelled,
-    split_names,
-)
-from synafa.cli.streaming import Checkpoint, Memory, Scheduler, counted, streamed_source
+from synafa.cli import options
+from synafa.cli.common import check_output, console, number, print_json, read_labelled, split_names
+from synafa.cli.streaming import counted, streamed_source
 from synafa.errors import SynafaError
 
 if TYPE_CHECKING:
@@ -39,8 +27,8 @@ COST_WEIGHT = 0.01  # bits that a measurement of average price must earn
 
 
 def fit(
-    data: Data,
-    target: Target,
+    data: options.Data,
+    target: options.Target,
     output: Annotated[Path, typer.Option("--output", "-o", help="The model file to write.", show_default=False)],
     policy: Annotated[
         str | None,
@@ -50,21 +38,12 @@ def fit(
             "for tables that are streamed).",
         ),
     ] = None,
-    prices: Annotated[
-        Path | None,
-        typer.Option(
-            "--prices",
-            help="Price list, a CSV with the columns feature,price and, where needed, panel,group,price_in_group.",
-        ),
-    ] = None,
+    prices: options.Prices = None,
     costs: Annotated[
         list[str] | None,
         typer.Option("--costs", help="name=cost words, or a CSV or JSON file; 1 where nothing is said."),
     ] = None,
-    errors: Annotated[
-        list[str] | None,
-        typer.Option("--errors", help="What wrong decisions cost: true:decided=cost words, or a CSV file."),
-    ] = None,
+    errors: options.Errors = None,
     budget: Annotated[
         float | None,
         typer.Option(
@@ -74,19 +53,13 @@ def fit(
             "nothing left is worth its price.",
         ),
     ] = None,
-    known: Annotated[
-        list[str] | None, typer.Option("--known", help="Features known from the start, which cost nothing: age,sex.")
-    ] = None,
-    unavailable: Annotated[
-        list[str] | None, typer.Option("--unavailable", help="Features that nobody can measure here: a,b.")
-    ] = None,
-    group: Annotated[
-        str | None,
-        typer.Option("--group", help="Column that names the patient: rows of one stay together; it is no feature."),
-    ] = None,
-    drop: Drop = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of everything that is drawn by lot.")] = 0,
-    bins: Bins = 2,
+    known: options.Known = None,
+    unavailable: options.Unavailable = None,
+    group: options.Group = None,
+    drop: options.Drop = None,
+    nearly_numeric: options.NearlyNumeric = "missing",
+    seed: options.Seed = 0,
+    bins: options.Bins = 2,
     cost_weight: Annotated[
         float | None,
         typer.Option(
@@ -97,11 +70,10 @@ def fit(
         str, typer.Option("--affordability", help="synafa: strict, pairs, or deployed (the paper's rule).")
     ] = "strict",
     pair_branch: Annotated[bool, typer.Option("--pair-branch/--no-pair-branch", help="synafa: look for pairs.")] = True,
-    nearly_numeric: NearlyNumeric = "missing",
-    memory: Memory = None,
-    checkpoint: Checkpoint = None,
-    scheduler: Scheduler = None,
-    as_json: AsJson = False,
+    memory: options.Memory = None,
+    checkpoint: options.Checkpoint = None,
+    scheduler: options.Scheduler = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Learn from labelled rows which measurement to take next, and save the model.
 

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from synafa.cli.common import AsJson, console, print_json, split_names
+from synafa.cli import options
+from synafa.cli.common import console, print_json, split_names
 from synafa.errors import SynafaError
 
 _QUICK_POLICIES = "synafa,aaco,permutation,static-single,random"
@@ -31,7 +32,7 @@ def leaderboard(
     profile: Annotated[str, typer.Option("--profile", help="paper, standard or quick.")] = "standard",
     workers: Annotated[int | None, typer.Option("--workers", help="Processes; one a core by default.")] = None,
     results: Annotated[Path | None, typer.Option("--results", help="Folder of results.")] = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Rank policies by AUROC over tables and budgets, with the critical difference and what they cost.
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from synafa.cli.common import AsJson, Model, number, parse_values, print_json, split_names
+from synafa.cli import options
+from synafa.cli.common import number, parse_values, print_json, split_names
 from synafa.errors import SynafaError
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Case:
 
 
 def next_measurement(
-    model: Model,
+    model: options.Model,
     observed: Annotated[
         list[str] | None,
         typer.Option("--observed", help="What is known: name=value, several words or repeated; name= for no result."),
@@ -65,7 +66,7 @@ def next_measurement(
     interactive: Annotated[
         bool, typer.Option("--interactive", "-i", help="Ask, take the answer, ask again until the budget is spent.")
     ] = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Say what a case is now and how sure that is, and recommend its next measurement.
 

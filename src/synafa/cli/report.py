@@ -7,46 +7,35 @@ from typing import Annotated
 
 import typer
 
-from synafa.cli.common import AsJson, Data, Drop, NearlyNumeric, Target, check_output, print_json, say, split_names
+from synafa.cli import options
+from synafa.cli.common import check_output, plain, print_json, read_labelled, say, split_names
 from synafa.errors import SynafaError
 
 
 def report(
-    data: Data,
-    target: Target,
+    data: options.Data,
+    target: options.Target,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The page to write: .html, or .json.", show_default=False)
     ],
-    prices: Annotated[
-        Path | None, typer.Option("--prices", help="CSV: feature,price,panel,group,price_in_group.")
-    ] = None,
-    errors: Annotated[
-        list[str] | None,
-        typer.Option("--errors", help="What errors cost: a CSV matrix, or true:decided=cost, several times."),
-    ] = None,
+    prices: options.Prices = None,
+    errors: options.Errors = None,
     budgets: Annotated[
         str | None, typer.Option("--budgets", help="Budgets to compare, with commas; 'none' for no limit.")
     ] = None,
-    known: Annotated[
-        list[str] | None, typer.Option("--known", help="Features that are there from the start: a,b.")
-    ] = None,
-    unavailable: Annotated[
-        list[str] | None, typer.Option("--unavailable", help="Features that are never to be had: a,b.")
-    ] = None,
-    group: Annotated[
-        str | None, typer.Option("--group", help="Column that says which rows belong together (one patient).")
-    ] = None,
+    known: options.Known = None,
+    unavailable: options.Unavailable = None,
+    group: options.Group = None,
     by: Annotated[str | None, typer.Option("--by", help="Column whose parts are reported one by one.")] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of folds, predictors and resamples.")] = 0,
-    drop: Drop = None,
-    nearly_numeric: NearlyNumeric = "missing",
-    as_json: AsJson = False,
+    seed: options.Seed = 0,
+    drop: options.Drop = None,
+    nearly_numeric: options.NearlyNumeric = "missing",
+    as_json: options.AsJson = False,
 ) -> None:
     """Prove on your own table what a model is worth, at which budget, against what is simpler.
 
     Example: `synafa report patients.csv --target died --budgets 1,2,4,8 --by sex -o report.html`
     """
-    from synafa.cli.common import read_labelled
     from synafa.cli.progress import progress_bar
     from synafa.files import write_json, write_text
     from synafa.proof.findings import findings
@@ -68,8 +57,6 @@ def report(
     if suffix == ".html":
         write_text(output, report_page(found, proof, data.name))
     else:
-        from synafa.cli.common import plain
-
         write_json(output, plain(found))
     if as_json:
         print_json(found | {"report": str(output)})

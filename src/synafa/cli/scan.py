@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from synafa.cli import options
 from synafa.cli.common import MOST, print_json, tell
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def scan(
     seed: Annotated[int, typer.Option(min=0, max=MOST, help="Seed of the permutations and of the halves.")] = 0,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write all pairs to this Parquet file.")] = None,
     heatmap: Annotated[Path | None, typer.Option(help="Draw a heat map into this .png, .svg or .pdf file.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Test all pairs of features for synergy and redundancy about a target.
 

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from synafa.cli.common import Model
+from synafa.cli import options
 
 
 def serve(
-    model: Model,
+    model: options.Model,
     host: Annotated[
         str, typer.Option("--host", help="Address to listen on; the default is reached from this machine only.")
     ] = "127.0.0.1",

@@ -7,9 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from synafa.cli.common import split_names, tell
 from synafa.errors import SynafaError
@@ -20,22 +18,6 @@ if TYPE_CHECKING:
     from synafa.stream.passes import Streamed
     from synafa.stream.sources import Source
 
-Memory = Annotated[
-    str | None,
-    typer.Option(
-        "--memory",
-        help="Stream data that would take more than this, e.g. 4GB; by default half of what is free.",
-        show_default=False,
-    ),
-]
-Checkpoint = Annotated[
-    Path | None,
-    typer.Option("--checkpoint", help="A file from which an interrupted count goes on.", show_default=False),
-]
-Scheduler = Annotated[
-    str | None,
-    typer.Option("--scheduler", help="Count on the Dask cluster at this address: tcp://host:8786.", show_default=False),
-]
 _UNITS = {"": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
 
 

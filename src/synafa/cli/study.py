@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from synafa.cli import options
 from synafa.cli.common import MOST, print_json
 
 study_app = typer.Typer(
@@ -24,7 +25,6 @@ ProfileOption = Annotated[str, typer.Option("--profile", help="paper, standard o
 Quick = Annotated[bool, typer.Option("--quick", help="Cut-down sizes; the same as --profile quick.")]
 ResultsOption = Annotated[Path | None, typer.Option("--results", help="Folder of results (default: in the cache).")]
 Seed = Annotated[int, typer.Option("--seed", min=0, max=MOST, help="Base seed.")]
-Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
 
 
 @study_app.command("run")
@@ -37,7 +37,7 @@ def run(
     results: ResultsOption = None,
     seed: Seed = 0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the units that would run.")] = False,
-    as_json: Json = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Run what is not finished yet. Stop it at any time: the next run goes on where this one ended.
 
@@ -78,7 +78,7 @@ def status(
     quick: Quick = False,
     results: ResultsOption = None,
     seed: Seed = 0,
-    as_json: Json = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Units done, failed and pending per experiment, time spent and time left.
 

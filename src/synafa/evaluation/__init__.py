@@ -1,6 +1,6 @@
 """Any policy, any classifier, one hard-budget harness, the same metrics for all."""
 
-from synafa.evaluation.evaluate import Evaluation, compare, evaluate
+from synafa.evaluation.evaluate import Evaluation, evaluate
 from synafa.evaluation.harness import run_policy
 from synafa.evaluation.protocols import Classifier, Policy
 from synafa.evaluation.reference import (
@@ -23,7 +23,6 @@ __all__ = [
     "Run",
     "StaticPolicy",
     "all_features",
-    "compare",
     "evaluate",
     "run_policy",
     "static_pair",

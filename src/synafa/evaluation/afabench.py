@@ -19,7 +19,6 @@ from synafa.errors import MissingExtraError, SynafaError
 from synafa.files import write_json
 from synafa.model.storage import load_model, save_model
 from synafa.money.prices import TOLERANCE
-from synafa.policy.synafa import SynAFA
 
 try:
     import torch
@@ -51,7 +50,7 @@ class MethodAdapter:
     ) -> None:
         self.policy = policy
         self.classifier = classifier
-        self.costs = None if costs is None else np.asarray(costs, dtype=np.float64)
+        self.costs = self._costs(costs)
         self.budget = budget
         self.force_acquisition = force_acquisition
         self.seed: int | None = None
@@ -113,24 +112,10 @@ class MethodAdapter:
         raise SynafaError(f"{type(self.policy).__name__} has no cost parameter that could be set after training.")
 
     def save(self, path: PathLike) -> None:
-        """Write a trained baseline, and a masked MLP as its classifier, into the folder `path`."""
-        from synafa.baselines.training import save
-
+        """Write the policy, and a masked MLP as its classifier, into the folder `path`."""
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
-        save(self.policy, folder / "policy.safetensors")
-        self._save_rest(folder)
-
-    @classmethod
-    def load(cls, path: PathLike, device: torch.device | str = "cpu") -> Self:
-        """Read what `save` wrote."""
-        from synafa.baselines.training import load
-
-        folder = Path(path)
-        classifier, rest = _load_rest(folder)
-        return cls(load(folder / "policy.safetensors", classifier=classifier), classifier, **rest).to(device)
-
-    def _save_rest(self, folder: Path) -> None:
+        self._save_policy(folder)
         if self.classifier is not None:
             if not hasattr(self.classifier, "layers"):
                 raise SynafaError("Only a masked MLP can be saved as a method's classifier.")
@@ -144,21 +129,36 @@ class MethodAdapter:
             },
         )
 
+    @classmethod
+    def load(cls, path: PathLike, device: torch.device | str = "cpu") -> Self:
+        """Read what `save` wrote."""
+        folder = Path(path)
+        classifier, rest = _load_rest(folder)
+        return cls(cls._load_policy(folder, classifier), classifier, **rest).to(device)
+
+    def _costs(self, given: np.ndarray | None) -> np.ndarray | None:
+        return None if given is None else np.asarray(given, dtype=np.float64)
+
+    def _save_policy(self, folder: Path) -> None:
+        """A trained baseline, in its own format."""
+        from synafa.baselines.training import save
+
+        save(self.policy, folder / "policy.safetensors")
+
+    @staticmethod
+    def _load_policy(folder: Path, classifier: Any) -> Any:
+        from synafa.baselines.training import load
+
+        return load(folder / "policy.safetensors", classifier=classifier)
+
 
 class SynAFAMethod(MethodAdapter):
     """SynAFA as a method of the benchmark; costs are those it was fitted with."""
 
-    def __init__(
-        self,
-        policy: SynAFA,
-        classifier: Any = None,
-        costs: np.ndarray | None = None,
-        budget: float | None = None,
-        force_acquisition: bool = False,
-    ) -> None:
-        if not hasattr(policy, "rule_"):
+    def _costs(self, given: np.ndarray | None) -> np.ndarray:
+        if not hasattr(self.policy, "rule_"):
             raise SynafaError("The SynAFA policy is not fitted yet; call fit first.")
-        super().__init__(policy, classifier, policy.rule_.costs if costs is None else costs, budget, force_acquisition)
+        return np.asarray(self.policy.rule_.costs if given is None else given, dtype=np.float64)
 
     def set_cost_param(self, cost_param: float) -> None:
         """The bits one unit of cost must promise (lambda)."""
@@ -169,19 +169,12 @@ class SynAFAMethod(MethodAdapter):
         self.policy.cost_weight = float(cost_param)
         self.policy.rule_ = replace(self.policy.rule_, cost_weight=float(cost_param))
 
-    def save(self, path: PathLike) -> None:
-        """Write the policy, and a masked MLP as its classifier, into the folder `path`."""
-        folder = Path(path)
-        folder.mkdir(parents=True, exist_ok=True)
+    def _save_policy(self, folder: Path) -> None:
         save_model(self.policy, folder / "policy.synafa")
-        self._save_rest(folder)
 
-    @classmethod
-    def load(cls, path: PathLike, device: torch.device | str = "cpu") -> Self:
-        """Read what `save` wrote."""
-        folder = Path(path)
-        classifier, rest = _load_rest(folder)
-        return cls(load_model(folder / "policy.synafa"), classifier, **rest).to(device)
+    @staticmethod
+    def _load_policy(folder: Path, classifier: Any) -> Any:
+        return load_model(folder / "policy.synafa")
 
 
 class PolicyFromMethod:
@@ -196,8 +189,7 @@ class PolicyFromMethod:
 
     def propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> np.ndarray:
         """int64 (n,), -1 for stop."""
-        known = torch.from_numpy(np.array(mask, dtype=bool)).to(self.method.device)
-        seen = torch.from_numpy(np.array(values, dtype=np.float32)).to(self.method.device)
+        seen, known = self._tensors(values, mask)
         with torch.no_grad():
             answer = self.method.act(seen, known, selection_mask=known, feature_shape=seen.shape[1:])
         choice = answer.reshape(-1).cpu().numpy().astype(np.int64) - 1
@@ -206,10 +198,15 @@ class PolicyFromMethod:
 
     def predict_proba(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """Class probabilities, float32 (n, K)."""
-        known = torch.from_numpy(np.array(mask, dtype=bool)).to(self.method.device)
-        seen = torch.from_numpy(np.array(values, dtype=np.float32)).to(self.method.device)
+        seen, known = self._tensors(values, mask)
         with torch.no_grad():
             return self.method.predict(seen, known).cpu().numpy().astype(np.float32)
+
+    def _tensors(self, values: np.ndarray, mask: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+        """Values and mask as the method takes them."""
+        arrays = np.array(values, dtype=np.float32), np.array(mask, dtype=bool)
+        seen, known = (torch.from_numpy(array).to(self.method.device) for array in arrays)
+        return seen, known
 
 
 def read_tensors(path: PathLike) -> tuple[np.ndarray, np.ndarray]:

@@ -51,23 +51,6 @@ def evaluate(
     return Evaluation(policies, dataset, classifier, budgets, forced, profile, progress).table(rows, output)
 
 
-def compare(
-    policies: Mapping[str, PolicyOrPerBudget],
-    dataset: Dataset,
-    classifier: Classifier,
-    policy: str,
-    budgets: Iterable[float] | None = None,
-    rows: Rows = "test",
-    forced: bool = True,
-    profile: str | None = None,
-    output: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
-) -> pl.DataFrame:
-    """Paired differences, `policy` minus each of the others, at every budget; see `Evaluation.compare`."""
-    run = Evaluation(policies, dataset, classifier, budgets, forced, profile, progress)
-    return run.compare(policy, rows, output=output)
-
-
 class Evaluation:
     """Runs policies on a dataset and keeps what it ran, so that tables and comparisons share the runs.
 

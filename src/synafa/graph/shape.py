@@ -84,9 +84,7 @@ class DecisionGraph:
         str
             Classes, features, nodes, edges and what was cut.
         """
-        from synafa.graph import draw
-
-        return draw.to_json(self)
+        return self._written("to_json")
 
     def to_dot(self) -> str:
         """Write the graph in Graphviz' language.
@@ -96,9 +94,7 @@ class DecisionGraph:
         str
             A `digraph`.
         """
-        from synafa.graph import draw
-
-        return draw.to_dot(self)
+        return self._written("to_dot")
 
     def to_svg(self, title: str = "Which measurement next?") -> str:
         """Draw the graph.
@@ -113,9 +109,7 @@ class DecisionGraph:
         str
             One SVG picture that needs no other file.
         """
-        from synafa.graph import draw
-
-        return draw.to_svg(self, title)
+        return self._written("to_svg", title)
 
     def to_html(self, title: str = "Which measurement next?") -> str:
         """Make a page with the drawing and the steps as a table.
@@ -130,12 +124,13 @@ class DecisionGraph:
         str
             One HTML page that needs no other file.
         """
-        from synafa.graph import draw
-
-        return draw.to_html(self, title)
+        return self._written("to_html", title)
 
     def _repr_html_(self) -> str:
         """The drawing of the most visited states, for a notebook."""
+        return f'<div style="overflow-x:auto">{self._written("to_svg", max_nodes=_IN_NOTEBOOK)}</div>'
+
+    def _written(self, how: str, *words: str, **limits: int) -> str:
         from synafa.graph import draw
 
-        return f'<div style="overflow-x:auto">{draw.to_svg(self, max_nodes=_IN_NOTEBOOK)}</div>'
+        return getattr(draw, how)(self, *words, **limits)

@@ -10,9 +10,7 @@ import io
 import math
 import os
 import re
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -144,21 +142,6 @@ def has_decimal_comma(text: str) -> bool:
 def is_thousand_like(text: str) -> bool:
     """Whether the cell reads "1.234", a thousand and more where decimals are written with commas."""
     return re.fullmatch(r"[+-]?[1-9]\d{0,2}\.\d{3}", _without_currency(text)) is not None
-
-
-def close_to(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'thal'`, or the first few known names when none is close."""
-    names = list(known)
-    lower = {k.lower(): k for k in reversed(names)}
-    close = [lower[match] for match in get_close_matches(name.lower(), list(lower), n=3, cutoff=0.6)]
-    if close:
-        return f"; did you mean {' or '.join(map(repr, close))}"
-    return f"; the names are: {some(names)}" if names else ""
-
-
-def some(names: Sequence[str], limit: int = 8) -> str:
-    """The first few names in quotes and how many more there are."""
-    return ", ".join(map(repr, names[:limit])) + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 
 def _without_currency(text: str) -> str:

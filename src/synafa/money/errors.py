@@ -17,7 +17,8 @@ import numpy as np
 
 from synafa.errors import SynafaError
 from synafa.files import write_text
-from synafa.money.cells import close_to, parse_number, read_cells, some
+from synafa.money.cells import parse_number, read_cells
+from synafa.table.names import close_names, some_names
 
 ANY = "*"
 
@@ -53,7 +54,7 @@ class ErrorCosts:
         object.__setattr__(self, "matrix", matrix)
         names, k = self.class_names, len(classes)
         if k < 2 or len(set(names)) < k:
-            raise SynafaError(f"Error costs need two or more different classes, got: {some(names)}.")
+            raise SynafaError(f"Error costs need two or more different classes, got: {some_names(names)}.")
         if matrix.shape != (k, k):
             raise SynafaError(f"The error costs of {k} classes need {k} rows and {k} columns, got {matrix.shape}.")
         for t in range(k):
@@ -166,7 +167,7 @@ class ErrorCosts:
         pairs: dict[tuple[str, str], Any] = {}
         for row, cells in enumerate(table.rows):
             if true[row] not in decided:
-                raise table.error(row, header[0], f"{true[row]!r} has no column{close_to(true[row], decided)}")
+                raise table.error(row, header[0], f"{true[row]!r} has no column{close_names(true[row], decided)}")
             if true[row] in true[:row]:
                 raise table.error(row, header[0], f"there are two rows {true[row]!r}")
             for name, cell in zip(decided, cells[1:] if labelled else cells):
@@ -386,7 +387,7 @@ class ErrorCosts:
         for pair, cost in pairs.items():
             for name in pair:
                 if name != ANY and name not in names:
-                    raise SynafaError(f"An error cost names the unknown class {name!r}{close_to(name, names)}.")
+                    raise SynafaError(f"An error cost names the unknown class {name!r}{close_names(name, names)}.")
             _check_cost(*pair, cost)
         matrix = np.zeros((len(names), len(names)))
         for t, true in enumerate(names):

@@ -21,13 +21,12 @@ from synafa.money.cells import (
     EMPTY,
     SmallTable,
     as_price,
-    close_to,
     has_decimal_comma,
     is_thousand_like,
     parse_number,
     read_cells,
-    some,
 )
+from synafa.table.names import close_names, some_names
 
 if TYPE_CHECKING:
     from synafa.money.prices import PriceList
@@ -64,7 +63,9 @@ def read_prices(
     if names is not None:
         for row, entry in enumerate(entries):
             if entry.feature not in names:
-                raise table.error(row, "feature", f"{entry.feature!r} is not a feature{close_to(entry.feature, names)}")
+                raise table.error(
+                    row, "feature", f"{entry.feature!r} is not a feature{close_names(entry.feature, names)}"
+                )
     _check(entries, table.error)
     if names is not None:
         there = {entry.feature for entry in entries}
@@ -72,7 +73,9 @@ def read_prices(
         missing = [name for name in names if name not in there]
         unpriced = [name for name in missing if name not in free]
         if unpriced and default is None:
-            raise SynafaError(f"The price list {table.path!r} has no price for {some(unpriced)}; add a line for each.")
+            raise SynafaError(
+                f"The price list {table.path!r} has no price for {some_names(unpriced)}; add a line for each."
+            )
         added = {name: 0.0 if name in free else as_price(name, default) for name in missing}
         by_name = {entry.feature: entry for entry in entries}
         entries = [by_name.get(name) or _Entry(name, added[name], "", "", None) for name in names]

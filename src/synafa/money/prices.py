@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from synafa.errors import SynafaError
-from synafa.money.cells import as_price, close_to
+from synafa.money.cells import as_price
+from synafa.table.names import close_names
 
 TOLERANCE = 1e-9  # of a price that should just fit what is left
 _META = ("feature_names", "price", "panels", "panel_names", "group", "group_names", "price_in_group")
@@ -166,7 +167,7 @@ class PriceList:
             given = {str(name): value for name, value in costs.items()}
             for name in given:
                 if name not in names:
-                    raise SynafaError(f"A cost is given for the unknown feature {name!r}{close_to(name, names)}.")
+                    raise SynafaError(f"A cost is given for the unknown feature {name!r}{close_names(name, names)}.")
             return cls(names, np.array([as_price(name, given.get(name, 1.0), "cost") for name in names]))
         array = np.asarray(costs, dtype=np.float64)
         if array.shape != (len(names),):
@@ -421,7 +422,7 @@ class PriceList:
         position = {name: j for j, name in enumerate(self.feature_names)}
         for name in names:
             if name not in position:
-                raise SynafaError(f"The price list has no price for {name!r}{close_to(name, self.feature_names)}.")
+                raise SynafaError(f"The price list has no price for {name!r}{close_names(name, self.feature_names)}.")
         index = np.array([position[name] for name in names], dtype=np.int64)
         panel = self.panel[index]
         kept = [(i, tuple(np.flatnonzero(panel == i).tolist())) for i in range(len(self.panels))]

@@ -7,7 +7,7 @@ mean of small networks and, on small tables, a linear member, each with its own 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,7 @@ class Heads:
         return out / out.sum(axis=1, keepdims=True)
 
 
+@dataclass(frozen=True, eq=False)
 class MaskedPredictor:
     """Class probabilities from any subset of features.
 
@@ -73,21 +74,12 @@ class MaskedPredictor:
     (True, True)
     """
 
-    def __init__(
-        self,
-        basis: FeatureBasis,
-        number_weights: np.ndarray,
-        slot_weights: np.ndarray,
-        base: np.ndarray,
-        heads: Heads,
-        notes: dict[str, Any] | None = None,
-    ) -> None:
-        self.basis = basis
-        self.number_weights = number_weights
-        self.slot_weights = slot_weights
-        self.base = base
-        self.heads = heads
-        self.notes = dict(notes or {})
+    basis: FeatureBasis
+    number_weights: np.ndarray
+    slot_weights: np.ndarray
+    base: np.ndarray
+    heads: Heads
+    notes: dict[str, Any] = field(default_factory=dict)
 
     @property
     def n_features(self) -> int:
@@ -159,8 +151,8 @@ class MaskedPredictor:
 
     def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Everything the predictor is: plain arrays by name, and a JSON-ready dictionary."""
-        arrays = {f"basis.{field.name}": getattr(self.basis, field.name) for field in fields(FeatureBasis)}
-        arrays |= {f"heads.{field.name}": getattr(self.heads, field.name) for field in fields(Heads)}
+        arrays = {f"basis.{part.name}": getattr(self.basis, part.name) for part in fields(FeatureBasis)}
+        arrays |= {f"heads.{part.name}": getattr(self.heads, part.name) for part in fields(Heads)}
         arrays |= {"number_weights": self.number_weights, "slot_weights": self.slot_weights, "base": self.base}
         meta = {"kind": "networks", "format": 1, "notes": self.notes}
         return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, meta
@@ -200,9 +192,9 @@ def predictor_from_arrays(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -
             " fit the model again, or read it with the version that wrote it."
         )
     try:
-        basis = FeatureBasis(*(np.asarray(arrays[f"basis.{field.name}"]) for field in fields(FeatureBasis)))
-        heads = Heads(*(np.asarray(arrays[f"heads.{field.name}"]) for field in fields(Heads)))
+        basis = FeatureBasis(*(np.asarray(arrays[f"basis.{part.name}"]) for part in fields(FeatureBasis)))
+        heads = Heads(*(np.asarray(arrays[f"heads.{part.name}"]) for part in fields(Heads)))
         numbers, slots, base = (np.asarray(arrays[name]) for name in ("number_weights", "slot_weights", "base"))
     except KeyError as error:
         raise SynafaError(f"The stored predictor lacks {error.args[0]!r}: fit the model again.") from None
-    return MaskedPredictor(basis, numbers, slots, base, heads, meta.get("notes"))
+    return MaskedPredictor(basis, numbers, slots, base, heads, dict(meta.get("notes") or {}))

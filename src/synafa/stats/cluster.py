@@ -13,13 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from synafa.errors import SynafaError
-from synafa.stats.resampling import (
-    check_resampling,
-    percentile_interval,
-    resample_indices,
-    resample_weights,
-    two_sided_pvalue,
-)
+from synafa.stats.resampling import check_paired, check_resampling, replicate_test, resample_indices, resample_weights
 
 
 @dataclass(frozen=True)
@@ -70,8 +64,7 @@ def cluster_bootstrap(
         replicates = estimate + totals[:, 0] / totals[:, 1]
     else:
         raise SynafaError(f"statistic must be 'mean' or a function, got: {statistic!r}.")
-    low, high = percentile_interval(replicates, confidence)
-    return BootstrapResult(estimate, low, high, two_sided_pvalue(replicates), x.size, n_clusters)
+    return BootstrapResult(estimate, *replicate_test(replicates, confidence), x.size, n_clusters)
 
 
 def cluster_bootstrap_correlation(
@@ -109,9 +102,8 @@ def cluster_bootstrap_correlation(
         return BootstrapResult(np.nan, np.nan, np.nan, np.nan, first.size, n_clusters)
     replicates = _correlation(_resampled_sums(sums, n_resamples, np.random.default_rng(seed)))
     replicates = replicates[np.isfinite(replicates)]
-    low, high = percentile_interval(replicates, confidence) if replicates.size else (np.nan, np.nan)
-    pvalue = two_sided_pvalue(replicates) if replicates.size else np.nan
-    return BootstrapResult(estimate, low, high, pvalue, first.size, n_clusters)
+    tested = replicate_test(replicates, confidence) if replicates.size else (np.nan, np.nan, np.nan)
+    return BootstrapResult(estimate, *tested, first.size, n_clusters)
 
 
 def instance_bootstrap(
@@ -128,11 +120,7 @@ def instance_bootstrap(
 
 def _checked(values: ArrayLike, clusters: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.int64], int]:
     x, groups = np.asarray(values, dtype=np.float64), np.asarray(clusters)
-    if x.ndim != 1 or x.shape != groups.shape or x.size == 0:
-        raise SynafaError(
-            "values and clusters must be one-dimensional, not empty and equally long, "
-            f"got shapes: {x.shape}, {groups.shape}."
-        )
+    check_paired(values=x, clusters=groups)
     if not np.isfinite(x).all():
         raise SynafaError("values must be finite; drop or fill the missing ones first.")
     names, label = np.unique(groups, return_inverse=True)

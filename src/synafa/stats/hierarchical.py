@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from synafa.errors import SynafaError
-from synafa.stats.resampling import check_resampling, percentile_interval, resample_weights, two_sided_pvalue
+from synafa.stats.resampling import check_resampling, replicate_test, resample_weights
 
 _FEW_PATTERNS = 4  # below n / 4 distinct rows it is cheaper to draw how often each pattern occurs
 
@@ -106,8 +106,8 @@ def hierarchical_bootstrap(
     heavy = np.sqrt(df / rng.chisquare(df, n_resamples)) if np.isfinite(df) else 1.0
     scale = variance**0.5 / spread if spread > 0 else 0.0
     replicates = estimate + (deviation - deviation.mean()) * scale * heavy
-    low, high = percentile_interval(replicates, confidence)
-    return HierarchicalResult(estimate, low, high, two_sided_pvalue(replicates), variance**0.5, df, n, runs)
+    tested = replicate_test(replicates, confidence)
+    return HierarchicalResult(estimate, *tested, variance**0.5, df, n, runs)
 
 
 def crossed_variance(values: NDArray[np.float64]) -> tuple[float, float]:

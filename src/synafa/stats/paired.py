@@ -15,11 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from synafa.errors import SynafaError
 from synafa.stats.resampling import (
+    check_bits,
+    check_paired,
     check_resampling,
-    percentile_interval,
+    replicate_test,
     resample_indices,
     resample_weights,
-    two_sided_pvalue,
 )
 
 
@@ -89,8 +90,7 @@ def paired_bootstrap(
         replicates = np.concatenate([sign[index].sum(axis=1) / n for index in resample_indices(rng, n, n_resamples)])
     else:
         raise SynafaError(f"method must be 'multinomial' or 'rows', got: {method!r}.")
-    low, high = percentile_interval(replicates, confidence)
-    return PairedResult(difference, low, high, two_sided_pvalue(replicates), n, wins, losses)
+    return PairedResult(difference, *replicate_test(replicates, confidence), n, wins, losses)
 
 
 def paired_bootstrap_statistic(
@@ -116,11 +116,7 @@ def paired_bootstrap_statistic(
     """
     check_resampling(n_resamples, confidence)
     first, second, truth = np.asarray(a), np.asarray(b), np.asarray(y)
-    if first.ndim != 1 or first.shape != second.shape or first.shape != truth.shape or first.size == 0:
-        raise SynafaError(
-            "a, b and y must be one-dimensional, not empty and equally long, "
-            f"got shapes: {first.shape}, {second.shape}, {truth.shape}."
-        )
+    check_paired(a=first, b=second, y=truth)
     rng = np.random.default_rng(seed)
     classes, label = np.unique(truth, return_inverse=True)
     if statistic == "balanced_accuracy":
@@ -135,9 +131,8 @@ def paired_bootstrap_statistic(
         observed, replicates = _auroc(first, second, label, n_resamples, rng)
     else:
         raise SynafaError(f"statistic must be 'balanced_accuracy' or 'auroc', got: {statistic!r}.")
-    low, high = percentile_interval(replicates, confidence)
-    pvalue = two_sided_pvalue(replicates)
-    return PairedResult(observed, low, high, pvalue, first.size, int(better.sum()), int(worse.sum()))
+    tested = replicate_test(replicates, confidence)
+    return PairedResult(observed, *tested, first.size, int(better.sum()), int(worse.sum()))
 
 
 def sign_test(wins: int, losses: int) -> SignTestResult:
@@ -156,14 +151,8 @@ def sign_test(wins: int, losses: int) -> SignTestResult:
 
 def _paired_flags(correct_a: ArrayLike, correct_b: ArrayLike) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     a, b = np.asarray(correct_a), np.asarray(correct_b)
-    if a.ndim != 1 or a.shape != b.shape or a.size == 0:
-        raise SynafaError(
-            "correct_a and correct_b must be one-dimensional, not empty and equally long, "
-            f"got shapes: {a.shape}, {b.shape}."
-        )
-    for name, flags in (("correct_a", a), ("correct_b", b)):
-        if not np.isin(flags, (0, 1)).all():
-            raise SynafaError(f"{name} must hold only 0 and 1 (was the row classified correctly?).")
+    check_paired(correct_a=a, correct_b=b)
+    check_bits("must hold only 0 and 1 (was the row classified correctly?).", correct_a=a, correct_b=b)
     return a.astype(bool), b.astype(bool)
 
 

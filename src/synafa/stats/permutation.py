@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from synafa.errors import SynafaError
+from synafa.stats.resampling import check_bits, check_paired
 
 _LN2 = log(2.0)
 _TOLERANCE_BITS = 1e-12  # tables that differ by less than this in joint information are ties
@@ -58,14 +59,8 @@ def pair_table(a: ArrayLike, b: ArrayLike, y: ArrayLike, n_classes: int | None =
     [[[0, 0], [1, 0]], [[0, 1], [1, 0]]]
     """
     first, second, label = np.asarray(a), np.asarray(b), np.asarray(y)
-    if first.ndim != 1 or first.shape != second.shape or first.shape != label.shape:
-        raise SynafaError(
-            "a, b and y must be one-dimensional and equally long, "
-            f"got shapes: {first.shape}, {second.shape}, {label.shape}."
-        )
-    for name, bits in (("a", first), ("b", second)):
-        if not np.isin(bits, (0, 1)).all():
-            raise SynafaError(f"{name} must be binary (0 or 1); binarise it with synafa.Discretizer(n_bins=2) first.")
+    check_paired(allow_empty=True, a=first, b=second, y=label)
+    check_bits("must be binary (0 or 1); binarise it with synafa.Discretizer(n_bins=2) first.", a=first, b=second)
     label = label.astype(np.int64)
     k = int(label.max(initial=0)) + 1 if n_classes is None else n_classes
     if label.size and (label.min() < 0 or label.max() >= k):

@@ -7,6 +7,7 @@ so no row is ever copied.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,24 @@ def check_resampling(n_resamples: int, confidence: float) -> None:
         raise SynafaError(f"n_resamples must be at least 1, got: {n_resamples}.")
     if not 0.0 < confidence < 1.0:
         raise SynafaError(f"confidence must lie between 0 and 1, got: {confidence}.")
+
+
+def check_paired(allow_empty: bool = False, **arrays: NDArray[Any]) -> None:
+    """Refuse arrays that do not lie side by side; they are named as the caller knows them."""
+    shapes = [array.shape for array in arrays.values()]
+    if len(set(shapes)) > 1 or len(shapes[0]) != 1 or (shapes[0] == (0,) and not allow_empty):
+        *first, last = arrays
+        raise SynafaError(
+            f"{', '.join(first)} and {last} must be one-dimensional{'' if allow_empty else ', not empty'} and equally "
+            f"long, got shapes: {', '.join(map(str, shapes))}."
+        )
+
+
+def check_bits(advice: str, **arrays: NDArray[Any]) -> None:
+    """Refuse an array of anything but 0 and 1; `advice` ends the sentence that begins with its name."""
+    for name, array in arrays.items():
+        if not np.isin(array, (0, 1)).all():
+            raise SynafaError(f"{name} {advice}")
 
 
 def resample_indices(rng: np.random.Generator, n: int, n_resamples: int) -> Iterator[NDArray[np.int64]]:
@@ -50,3 +69,8 @@ def two_sided_pvalue(replicates: NDArray[np.float64]) -> float:
     """Twice the smaller share of replicates on either side of zero (zero counts on both), at most 1."""
     share = min(float(np.mean(replicates <= 0.0)), float(np.mean(replicates >= 0.0)))
     return min(1.0, 2.0 * share)
+
+
+def replicate_test(replicates: NDArray[np.float64], confidence: float) -> tuple[float, float, float]:
+    """The ends of the percentile interval and the two-sided p-value against 0."""
+    return *percentile_interval(replicates, confidence), two_sided_pvalue(replicates)

@@ -12,12 +12,12 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from synafa.errors import MissingExtraError, SynafaError
+from synafa.errors import MissingExtraError, SynafaError, retold
 from synafa.stream import files
 from synafa.table.notices import Tell, warn
 
@@ -161,19 +161,17 @@ def find_files(pattern: str | os.PathLike[str]) -> list[Path]:
     return found
 
 
-@contextmanager
-def reading(name: str) -> Iterator[None]:
+def reading(name: str) -> AbstractContextManager[None]:
     """Turn what Polars or pyarrow say about a part into one sentence that names it."""
-    try:
-        yield
-    except SynafaError:
-        raise
-    except Exception as error:
+
+    def sentence(error: Exception) -> str:
         home = type(error).__module__.split(".")[0]
         if home not in ("polars", "pyarrow", "duckdb") and not isinstance(error, OSError | UnicodeDecodeError):
-            raise
+            return ""
         said = (str(error).strip().splitlines() or ["unknown reason"])[0].rstrip(".")
-        raise SynafaError(f"{name} cannot be read: {said}.") from error
+        return f"{name} cannot be read: {said}."
+
+    return retold(sentence)
 
 
 def _of_files(paths: list[Path], nearly_numeric: str, as_text: Sequence[str], tell: Tell) -> Source:
