@@ -16,6 +16,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "src" / "synafa"
 # From the bottom to the top: a part imports only from its own folder and from lines above it.
 LAYERS = [
     "errors",
+    "wording",
     "forks",
     "notebook",
     "files",

@@ -176,23 +176,14 @@ class _Bar:
         columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
         self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
         self._task = self._progress.add_task(title, total=None)
-        self._total = 0
+        self.total = 0  # Pooch sets it
         self._progress.start()
 
-    @property
-    def total(self) -> int:
-        return self._total
-
-    @total.setter
-    def total(self, value: int) -> None:
-        self._total = value
-        self._progress.update(self._task, total=value or None)
-
     def update(self, amount: int) -> None:
-        self._progress.advance(self._task, amount)
+        self._progress.update(self._task, advance=amount, total=self.total or None)
 
     def reset(self) -> None:
-        self._progress.reset(self._task, total=self._total or None)
+        self._progress.reset(self._task, total=self.total or None)
 
     def close(self) -> None:
         self._progress.stop()

@@ -22,6 +22,7 @@ from synafa.money.prices import TOLERANCE
 
 try:
     import torch
+    from torch import Tensor
 except ModuleNotFoundError as error:  # pragma: no cover - the extra is there wherever this is tested
     raise MissingExtraError("torch", "neural") from error
 
@@ -58,12 +59,12 @@ class MethodAdapter:
 
     def act(
         self,
-        masked_features: torch.Tensor,
-        feature_mask: torch.Tensor,
-        selection_mask: torch.Tensor | None = None,
-        label: torch.Tensor | None = None,
+        masked_features: Tensor,
+        feature_mask: Tensor,
+        selection_mask: Tensor | None = None,
+        label: Tensor | None = None,
         feature_shape: torch.Size | None = None,
-    ) -> torch.Tensor:
+    ) -> Tensor:
         """int64 (batch, 1): 0 to stop, i to acquire feature i - 1. The label is never looked at.
 
         selection_mask : True where a selection was made before; such a feature is not asked for again
@@ -82,12 +83,8 @@ class MethodAdapter:
         return torch.from_numpy(choice[:, None] + 1).to(self._device)
 
     def predict(
-        self,
-        masked_features: torch.Tensor,
-        feature_mask: torch.Tensor,
-        label: torch.Tensor | None = None,
-        feature_shape: torch.Size | None = None,
-    ) -> torch.Tensor:
+        self, masked_features: Tensor, feature_mask: Tensor, label: Tensor | None = None, feature_shape: Any = None
+    ) -> Tensor:
         """Class probabilities, float32 (batch, K)."""
         if self.classifier is None:
             raise SynafaError("This method was given no classifier; pass classifier=... to predict with it.")
@@ -202,7 +199,7 @@ class PolicyFromMethod:
         with torch.no_grad():
             return self.method.predict(seen, known).cpu().numpy().astype(np.float32)
 
-    def _tensors(self, values: np.ndarray, mask: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+    def _tensors(self, values: np.ndarray, mask: np.ndarray) -> tuple[Tensor, Tensor]:
         """Values and mask as the method takes them."""
         arrays = np.array(values, dtype=np.float32), np.array(mask, dtype=bool)
         seen, known = (torch.from_numpy(array).to(self.method.device) for array in arrays)
@@ -250,14 +247,14 @@ def read_dataset(
     return Dataset(name, instance, X, y, names, price, tuple(budgets), first, second, third, source="AFABench tensors")
 
 
-def _flat(features: torch.Tensor, mask: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
+def _flat(features: Tensor, mask: Tensor) -> tuple[np.ndarray, np.ndarray]:
     """float32 (n, D), 0 where hidden, and bool (n, D)."""
     known = mask.detach().cpu().reshape(len(mask), -1).bool().numpy()
     values = features.detach().cpu().reshape(len(features), -1).float().numpy()
     return np.where(known, values, np.float32(0.0)), known
 
 
-def _selections(selection_mask: torch.Tensor, shape: tuple[int, ...]) -> np.ndarray:
+def _selections(selection_mask: Tensor, shape: tuple[int, ...]) -> np.ndarray:
     """The selections already made; one selection is one feature here."""
     made = selection_mask.detach().cpu().reshape(len(selection_mask), -1).bool().numpy()
     if made.shape != shape:

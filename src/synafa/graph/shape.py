@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from synafa.wording import worded
+
 MAX_DEPTH, MIN_SHARE = 5, 0.01  # how much of a policy is shown unless something else is asked for
 _IN_NOTEBOOK = 40  # states
 
@@ -96,33 +98,19 @@ class DecisionGraph:
         """
         return self._written("to_dot")
 
+    @worded
     def to_svg(self, title: str = "Which measurement next?") -> str:
-        """Draw the graph.
+        """Draw the graph as an SVG picture.
 
-        Parameters
-        ----------
-        title : str, default="Which measurement next?"
-            The heading.
-
-        Returns
-        -------
-        str
-            One SVG picture that needs no other file.
+        {drawn}
         """
         return self._written("to_svg", title)
 
+    @worded
     def to_html(self, title: str = "Which measurement next?") -> str:
-        """Make a page with the drawing and the steps as a table.
+        """Make an HTML page with the drawing and the steps as a table.
 
-        Parameters
-        ----------
-        title : str, default="Which measurement next?"
-            The heading.
-
-        Returns
-        -------
-        str
-            One HTML page that needs no other file.
+        {drawn}
         """
         return self._written("to_html", title)
 

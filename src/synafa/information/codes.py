@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from synafa.errors import SynafaError
+from synafa.wording import worded
 
 MAX_BINS = 16
 
@@ -55,15 +56,11 @@ class Discretizer(TransformerMixin, BaseEstimator):
     def __init__(self, n_bins: int = 2) -> None:
         self.n_bins = n_bins
 
+    @worded
     def fit(self, X: Any, y: Any = None) -> Discretizer:
         """Learn edges and fill values from training rows.
 
-        Parameters
-        ----------
-        X : array (n, D)
-            Numbers; NaN is a missing cell.
-        y : None, default=None
-            Not looked at.
+        {numbers}
 
         Returns
         -------
@@ -125,15 +122,11 @@ class Discretizer(TransformerMixin, BaseEstimator):
 
         return encode(values, self.edges_, codes_of(self.fill_, self.edges_))
 
+    @worded
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Learn from rows and return their codes, `fit(X).transform(X)`.
 
-        Parameters
-        ----------
-        X : array (n, D)
-            Numbers; NaN is a missing cell.
-        y : None, default=None
-            Not looked at.
+        {numbers}
 
         Returns
         -------

@@ -14,6 +14,7 @@ import numpy as np
 
 from synafa.errors import SynafaError
 from synafa.memory import available_bytes, size_in_words
+from synafa.wording import worded
 
 
 class PairCounts:
@@ -64,27 +65,13 @@ class PairCounts:
         self.joint = np.zeros((len(self.classes), planes, planes), np.int64)
 
     @classmethod
+    @worded
     def from_codes(cls, codes: Any, y: Any, n_bins: int | None = None) -> PairCounts:
         """Count one table.
 
-        Parameters
-        ----------
-        codes : uint8 (n, D)
-            Codes as a `Discretizer` makes them.
-        y : array (n,)
-            Class labels.
-        n_bins : int or None, default=None
-            Number of codes of a feature; None: the largest code + 1, at least 2.
+        {codes}
 
-        Returns
-        -------
-        PairCounts
-            Counts of all rows; the classes are sorted.
-
-        Raises
-        ------
-        SynafaError
-            When codes or labels cannot be used.
+        {counted}
         """
         codes = check_codes(codes)
         labels = check_labels(y, len(codes))
@@ -92,6 +79,7 @@ class PairCounts:
         return cls(codes.shape[1], n_bins, np.unique(labels)).update(codes, labels)
 
     @classmethod
+    @worded
     def from_values(cls, X: Any, y: Any) -> PairCounts:
         """Count values cut into two bins by the study's rule, without codes in between.
 
@@ -104,15 +92,7 @@ class PairCounts:
         y : array (n,)
             Class labels.
 
-        Returns
-        -------
-        PairCounts
-            Counts of all rows; the classes are sorted.
-
-        Raises
-        ------
-        SynafaError
-            When the table is empty or a label is missing.
+        {counted}
         """
         from synafa.information.codes import Discretizer, as_matrix
         from synafa.information.kernels.planes import pack_values
@@ -225,7 +205,7 @@ class PairCounts:
         Returns
         -------
         PairCounts
-            The object itself.
+            This object, grown.
 
         Raises
         ------

@@ -17,6 +17,7 @@ from synafa import notebook
 from synafa.errors import SynafaError
 from synafa.information.counts import PairCounts
 from synafa.information.pid import Atoms, decompose, specific_information
+from synafa.wording import worded
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,31 +72,18 @@ class InformationTables:
     class_counts: np.ndarray
 
     @classmethod
+    @worded
     def from_codes(cls, codes: Any, y: Any, n_bins: int | None = None) -> InformationTables:
         """Tables of training codes and their classes.
 
-        Parameters
-        ----------
-        codes : uint8 (n, D)
-            Codes as a `Discretizer` makes them.
-        y : array (n,)
-            Class labels.
-        n_bins : int or None, default=None
-            Number of codes of a feature; None: the largest code + 1, at least 2.
+        {codes}
 
-        Returns
-        -------
-        InformationTables
-            Exact tables of these rows.
-
-        Raises
-        ------
-        SynafaError
-            When codes or labels cannot be used.
+        {tables}
         """
         return cls.from_counts(PairCounts.from_codes(codes, y, n_bins))
 
     @classmethod
+    @worded
     def from_values(cls, X: Any, y: Any) -> InformationTables:
         """Tables of training values cut into two bins, in one pass over X.
 
@@ -108,15 +96,7 @@ class InformationTables:
         y : array (n,)
             Class labels.
 
-        Returns
-        -------
-        InformationTables
-            Exact tables of these rows.
-
-        Raises
-        ------
-        SynafaError
-            When the table is empty or a label is missing.
+        {tables}
         """
         return cls.from_counts(PairCounts.from_values(X, y))
 

@@ -15,8 +15,10 @@ from synafa.errors import SynafaError
 from synafa.model.answer import Answer
 from synafa.model.asking import answer, fetch_all
 from synafa.money.errors import ErrorCosts
+from synafa.wording import worded
 
 Names = Iterable[str]
+Case = Mapping[str, Any] | None
 
 
 class Answering:
@@ -28,25 +30,11 @@ class Answering:
     ranges_: np.ndarray
     error_costs_: ErrorCosts | None
 
+    @worded
     def proba_from(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """Class probabilities from encoded values of which some are known.
 
-        Parameters
-        ----------
-        values : float (n, D)
-            Encoded values; what the mask hides is not looked at.
-        mask : bool (n, D)
-            What is known.
-
-        Returns
-        -------
-        float64 (n, K)
-            One row a case, in the order of `classes_`.
-
-        Raises
-        ------
-        SynafaError
-            When the model was saved without its predictor.
+        {proba_of_known}
         """
         self._must_be_fitted()
         if hasattr(self.policy_, "tree_"):
@@ -70,23 +58,11 @@ class Answering:
         """
         return proba.argmax(axis=1) if self.error_costs_ is None else self.error_costs_.decide(proba)
 
-    def next_feature(
-        self,
-        observed: Mapping[str, Any] | None = None,
-        *,
-        remaining: float | None = None,
-        unavailable: Names = (),
-    ) -> Answer:
+    @worded
+    def next_feature(self, observed: Case = None, *, remaining: float | None = None, unavailable: Names = ()) -> Answer:
         """What one case is now, what to measure next and why, and what each result would mean.
 
-        Parameters
-        ----------
-        observed : mapping or None, default=None
-            Values by feature name; None for a measurement that was made and gave no result.
-        remaining : float or None, default=None
-            Budget that is left; None: the budget less what was observed.
-        unavailable : names, default=()
-            What cannot be measured for this case.
+        {case}
 
         Returns
         -------
@@ -107,10 +83,11 @@ class Answering:
         self._must_be_fitted()
         return answer(self, dict(observed or {}), remaining, unavailable)
 
+    @worded
     def predict_one(
         self,
         fetch: Callable[[str], Any],
-        observed: Mapping[str, Any] | None = None,
+        observed: Case = None,
         *,
         remaining: float | None = None,
         unavailable: Names = (),
@@ -124,10 +101,7 @@ class Answering:
             as a SynafaError that names the feature.
         observed : mapping or None, default=None
             Values by feature name that are known already.
-        remaining : float or None, default=None
-            Budget that is left; None: the budget less what was observed.
-        unavailable : names, default=()
-            What cannot be measured for this case.
+        {left}
 
         Returns
         -------
@@ -136,12 +110,10 @@ class Answering:
 
         Examples
         --------
-        >>> from synafa import AcquisitionClassifier, PlanTree
-        >>> rng = np.random.default_rng(0)
-        >>> X = rng.normal(size=(500, 3))
-        >>> model = AcquisitionClassifier(PlanTree(budget=1)).fit(X, (X[:, 1] > 0).astype(int))
-        >>> model.predict_one(lambda name: -2.0).decision
-        0
+        >>> from synafa import AcquisitionClassifier, SynAFA
+        >>> model = AcquisitionClassifier(SynAFA(budget=1)).fit([[0.0, 5.0], [1.0, 5.0]] * 50, ["ill", "well"] * 50)
+        >>> model.predict_one({"x0": 1.0}.get).decision
+        'well'
         """
         self._must_be_fitted()
         return fetch_all(self, fetch, dict(observed or {}), remaining, unavailable)

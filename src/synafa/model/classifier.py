@@ -5,27 +5,26 @@ It is the object behind `synafa fit`, `next`, `serve`, `report` and `card`, and 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from synafa.arrays import write_file
 from synafa.errors import SynafaError
 from synafa.model.answering import Answering, Names
 from synafa.model.nan_predictor import NanPredictorFactory
 from synafa.model.ranges import observed_ranges
 from synafa.money.errors import ErrorCosts
 from synafa.plan.plan_tree import PlanTree
-from synafa.policy.estimator import check_fitted
+from synafa.policy.estimator import StoredEstimator, check_fitted
 from synafa.policy.run import Run
+from synafa.wording import worded
 
 
-class AcquisitionClassifier(Answering, ClassifierMixin, BaseEstimator):
+class AcquisitionClassifier(Answering, ClassifierMixin, StoredEstimator):
     """Acquire under the policy's budget, then predict from what was acquired.
 
     Parameters
@@ -65,6 +64,9 @@ class AcquisitionClassifier(Answering, ClassifierMixin, BaseEstimator):
     (True, True)
     """
 
+    kind = "model"
+    _fitted = "policy_"
+
     def __init__(
         self,
         policy: Any = None,
@@ -73,12 +75,10 @@ class AcquisitionClassifier(Answering, ClassifierMixin, BaseEstimator):
         n_masks: int = 4,
         random_state: int | None = 0,
     ) -> None:
-        self.policy = policy
-        self.predictor = predictor
-        self.error_costs = error_costs
-        self.n_masks = n_masks
-        self.random_state = random_state
+        self.policy, self.predictor, self.error_costs = policy, predictor, error_costs
+        self.n_masks, self.random_state = n_masks, random_state
 
+    @worded
     def fit(
         self,
         X: Any,
@@ -94,20 +94,10 @@ class AcquisitionClassifier(Answering, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : DataFrame or array (n, D)
-            Training rows; an empty cell is one that was not measured.
-        y : array (n,)
-            Classes.
-        known : names, default=()
-            Features that are there from the start and cost nothing (age, sex).
-        unavailable : names, default=()
-            Features that are never acquired.
-        target : str, default=""
-            What the class is called, for the reasons in plain words.
+        {training}
         groups : array (n,) or None, default=None
             Rows of one group (one patient) stay together when parts of the rows are held out.
-        progress : function or None, default=None
-            Called as `progress(share, text)`.
+        {progress}
 
         Returns
         -------
@@ -135,13 +125,11 @@ class AcquisitionClassifier(Answering, ClassifierMixin, BaseEstimator):
         self._take_over(X)
         return self
 
+    @worded
     def acquire(self, X: Any, **options: Any) -> Run:
         """What the policy acquires for these rows.
 
-        Parameters
-        ----------
-        X : DataFrame or array (n, D)
-            Complete rows; only what the policy acquires is looked at.
+        {complete_rows}
         **options : dict
             As those of the policy's `acquire`.
 
@@ -153,13 +141,11 @@ class AcquisitionClassifier(Answering, ClassifierMixin, BaseEstimator):
         check_fitted(self, "policy_")
         return self.policy_.acquire(X, **options)
 
+    @worded
     def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities from the acquired values alone.
 
-        Parameters
-        ----------
-        X : DataFrame or array (n, D)
-            Complete rows; only what the policy acquires is looked at.
+        {complete_rows}
 
         Returns
         -------
@@ -171,13 +157,11 @@ class AcquisitionClassifier(Answering, ClassifierMixin, BaseEstimator):
             validate_data(self, X, reset=False, skip_check_array=True)  # scikit-learn's rule for names
         return self.proba_from(self.policy_.encode(X), self.acquire(X).mask)
 
+    @worded
     def predict(self, X: Any) -> np.ndarray:
         """Decide a class from the acquired values alone.
 
-        Parameters
-        ----------
-        X : DataFrame or array (n, D)
-            Complete rows; only what the policy acquires is looked at.
+        {complete_rows}
 
         Returns
         -------
@@ -187,32 +171,7 @@ class AcquisitionClassifier(Answering, ClassifierMixin, BaseEstimator):
         decided = self.decide(self.predict_proba(X))
         return self.classes_[decided]
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write policy and predictor to one file, which holds no training rows.
-
-        Parameters
-        ----------
-        path : str or path
-            The file to write; `synafa.load_model` reads it back.
-
-        Raises
-        ------
-        SynafaError
-            When the predictor is not the package's own.
-        """
-        write_file(path, "model", *self.to_arrays())
-
-    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Take policy and predictor apart; no training rows are among the parts.
-
-        Returns
-        -------
-        arrays : dict of arrays
-            The arrays by name.
-        meta : dict
-            The JSON values.
-        """
-        check_fitted(self, "policy_")
+    def _to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         if not hasattr(self.predictor_, "to_arrays"):
             name = type(getattr(self.predictor_, "classifier", self.predictor_)).__name__
             raise SynafaError(f"The predictor {name} cannot be stored without pickle; fit with predictor=None.")
@@ -229,12 +188,6 @@ class AcquisitionClassifier(Answering, ClassifierMixin, BaseEstimator):
             more, meta["predictor"] = self.predictor_.to_arrays()
             arrays |= {f"predictor.{name}": array for name, array in more.items()}
         return arrays, meta
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        return tags
 
     def _must_be_fitted(self) -> None:
         check_fitted(self, "policy_")

@@ -17,6 +17,7 @@ from synafa.errors import SynafaError
 from synafa.model import plan_schemas as plan_schemas  # these two declare what the parts must be
 from synafa.model import schemas as schemas
 from synafa.model.validation import InvalidModelError, validate
+from synafa.wording import worded
 
 if TYPE_CHECKING:
     from synafa.model.answering import Bedside
@@ -55,13 +56,11 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     model.save(path)
 
 
+@worded
 def load_model(path: str | os.PathLike[str]) -> Any:
     """Read a model that `save_model` or `.save` wrote; nothing in the file is executed.
 
-    Parameters
-    ----------
-    path : str or path
-        The model file.
+    {stored_file}
 
     Returns
     -------
@@ -87,22 +86,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
 
 def load_bedside(path: str | os.PathLike[str]) -> Bedside:
-    """A saved model of any kind, only to be asked: it recommends and predicts without scikit-learn or compilation.
-
-    Parameters
-    ----------
-    path : str or path
-        The model file.
-
-    Returns
-    -------
-    Bedside
-
-    Raises
-    ------
-    SynafaError
-        When the file is none, is damaged or was written by a newer version.
-    """
+    """A saved model of any kind, only to be asked: it recommends and predicts without scikit-learn or compilation."""
     from synafa.model.answering import Bedside
 
     kind, arrays, meta = read_any(path)

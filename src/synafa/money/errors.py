@@ -11,20 +11,22 @@ import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from synafa.errors import SynafaError
 from synafa.files import write_text
 from synafa.money.cells import parse_number, read_cells
+from synafa.money.stored import Stored
 from synafa.table.names import close_names, some_names
+from synafa.wording import worded
 
 ANY = "*"
 
 
 @dataclass(frozen=True, eq=False)
-class ErrorCosts:
+class ErrorCosts(Stored):
     """Costs of wrong decisions among K classes.
 
     Attributes
@@ -45,6 +47,7 @@ class ErrorCosts:
 
     classes: tuple[Any, ...]
     matrix: np.ndarray
+    _called: ClassVar[str] = "error costs"
 
     def __post_init__(self) -> None:
         classes = tuple(label.item() if isinstance(label, np.generic) else label for label in self.classes)
@@ -252,13 +255,11 @@ class ErrorCosts:
         """The classes as text."""
         return tuple(label_text(label) for label in self.classes)
 
+    @worded
     def expected(self, proba: Any) -> np.ndarray:
         r"""Expected cost of deciding each class.
 
-        Parameters
-        ----------
-        proba : float (n, K) or (K,)
-            Class probabilities.
+        {proba}
 
         Returns
         -------
@@ -276,13 +277,11 @@ class ErrorCosts:
             raise SynafaError(f"proba must have a column for each of the {len(self.classes)} classes.")
         return proba @ self.matrix
 
+    @worded
     def decide(self, proba: Any) -> np.ndarray:
         """Decide the class of the smallest expected cost; of equals the most probable.
 
-        Parameters
-        ----------
-        proba : float (n, K) or (K,)
-            Class probabilities.
+        {proba}
 
         Returns
         -------
@@ -294,13 +293,11 @@ class ErrorCosts:
         equal = costs <= costs.min(axis=-1, keepdims=True) + 1e-12 * max(1.0, float(self.matrix.max()))
         return np.where(equal, proba, -1.0).argmax(axis=-1)
 
+    @worded
     def risk(self, proba: Any) -> np.ndarray:
         """Expected cost of the best decision now.
 
-        Parameters
-        ----------
-        proba : float (n, K) or (K,)
-            Class probabilities.
+        {proba}
 
         Returns
         -------
@@ -326,39 +323,12 @@ class ErrorCosts:
         """
         return self.matrix[np.asarray(y, dtype=np.int64), np.asarray(decided, dtype=np.int64)]
 
-    def to_meta(self) -> dict[str, Any]:
-        """JSON values from which `from_meta` makes the same costs.
-
-        Returns
-        -------
-        dict
-            Lists, numbers and text.
-        """
+    def _meta(self) -> dict[str, Any]:
         return {"classes": list(self.classes), "matrix": self.matrix.tolist()}
 
     @classmethod
-    def from_meta(cls, meta: Mapping[str, Any]) -> ErrorCosts:
-        """Restore the costs that `to_meta` described.
-
-        Parameters
-        ----------
-        meta : mapping
-            JSON values.
-
-        Returns
-        -------
-        ErrorCosts
-            The same costs.
-
-        Raises
-        ------
-        SynafaError
-            When the values are no error costs.
-        """
-        try:
-            return cls(tuple(meta["classes"]), np.array(meta["matrix"], dtype=np.float64))
-        except (KeyError, TypeError, ValueError) as error:
-            raise SynafaError(f"The stored error costs cannot be read ({error}); fit the model again.") from error
+    def _of_meta(cls, meta: Mapping[str, Any]) -> Self:
+        return cls(tuple(meta["classes"]), np.array(meta["matrix"], dtype=np.float64))
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write what `from_csv` reads.

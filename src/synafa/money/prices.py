@@ -12,12 +12,13 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from synafa.errors import SynafaError
 from synafa.money.cells import as_price
+from synafa.money.stored import Stored
 from synafa.table.names import close_names
 
 TOLERANCE = 1e-9  # of a price that should just fit what is left
@@ -77,7 +78,7 @@ def affordable(price: Any, remaining: Any) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class PriceList:
+class PriceList(Stored):
     """Prices of D features, with panels and groups.
 
     Attributes
@@ -113,6 +114,7 @@ class PriceList:
     price_in_group: np.ndarray = None  # type: ignore[assignment]
     group_names: tuple[str, ...] = ()
     panel_names: tuple[str, ...] = ()
+    _called: ClassVar[str] = "price list"
 
     def __post_init__(self) -> None:
         names = tuple(str(name) for name in self.feature_names)
@@ -411,7 +413,7 @@ class PriceList:
         Returns
         -------
         PriceList
-            Prices of `feature_names`.
+            As long as `feature_names`.
 
         Raises
         ------
@@ -437,40 +439,13 @@ class PriceList:
             tuple(self.panel_names[i] for i, _ in kept),
         )
 
-    def to_meta(self) -> dict[str, Any]:
-        """JSON values from which `from_meta` makes the same list.
-
-        Returns
-        -------
-        dict
-            Lists, numbers and text.
-        """
+    def _meta(self) -> dict[str, Any]:
         meta = {name: getattr(self, name) for name in _META}
         return {k: v.tolist() if isinstance(v, np.ndarray) else _listed(v) for k, v in meta.items()}
 
     @classmethod
-    def from_meta(cls, meta: Mapping[str, Any]) -> PriceList:
-        """Restore the list that `to_meta` described.
-
-        Parameters
-        ----------
-        meta : mapping
-            JSON values.
-
-        Returns
-        -------
-        PriceList
-            The same list.
-
-        Raises
-        ------
-        SynafaError
-            When the values are no price list.
-        """
-        try:
-            return cls(**{name: meta[name] for name in _META})
-        except (KeyError, TypeError, ValueError) as error:
-            raise SynafaError(f"The stored price list cannot be read ({error}); fit the model again.") from error
+    def _of_meta(cls, meta: Mapping[str, Any]) -> Self:
+        return cls(**{name: meta[name] for name in _META})
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write what `from_csv` reads; columns that say nothing are left out.

@@ -18,10 +18,13 @@ from synafa.plan.prices import Prices
 from synafa.plan.reasons import Explainer, Overlap, PlanRecommendation
 from synafa.plan.tree import Tree
 from synafa.table.encoder import TableEncoder
+from synafa.wording import worded
 
 if TYPE_CHECKING:
     from synafa.graph.shape import DecisionGraph
     from synafa.money.errors import ErrorCosts
+
+Names = Iterable[str]
 
 
 class PlanAnswers:
@@ -43,23 +46,13 @@ class PlanAnswers:
     target_: str
     n_features_in_: int
 
+    @worded
     def next_feature(
-        self,
-        observed: Mapping[str, Any] | None = None,
-        *,
-        remaining: float | None = None,
-        unavailable: Iterable[str] = (),
+        self, observed: Mapping[str, Any] | None = None, *, remaining: float | None = None, unavailable: Names = ()
     ) -> PlanRecommendation:
         """What to measure next for one case, and why.
 
-        Parameters
-        ----------
-        observed : mapping or None, default=None
-            Values by feature name; a value of None says that the measurement was asked for and paid and gave no result.
-        remaining : float or None, default=None
-            Budget that is left; None: the budget less what was observed costs.
-        unavailable : names, default=()
-            What cannot be measured for this case.
+        {case}
 
         Returns
         -------
@@ -85,45 +78,22 @@ class PlanAnswers:
         choice = self.rule_.decide(values, mask, float(remaining), blocked)
         return self._explainer().explain(choice, mask, float(remaining), blocked, probabilities)
 
+    @worded
     def predict_proba(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """Class probabilities from what is known.
 
-        Parameters
-        ----------
-        values : float (n, D)
-            Encoded values; what the mask hides is not looked at.
-        mask : bool (n, D)
-            What is known.
-
-        Returns
-        -------
-        float64 (n, K)
-            One row a case; rows sum to 1.
-
-        Raises
-        ------
-        SynafaError
-            When the model was saved without its predictor.
+        {proba_of_known}
         """
         self._must_be_fitted()
         if getattr(self, "predictor_", None) is None:
             raise SynafaError("This model was saved without its predictor; fit it again to predict.")
         return self.predictor_.predict_proba(*self.copies_.fill(np.asarray(values), np.asarray(mask, dtype=bool)))
 
+    @worded
     def decision_graph(self, max_depth: int = 12, min_share: float = 0.0) -> DecisionGraph:
         """Draw the tree as a graph of questions and plans, counted on the judged rows.
 
-        Parameters
-        ----------
-        max_depth : int, default=12
-            Measurements that are followed.
-        min_share : float, default=0.0
-            States that fewer than this share of the rows reach are left out.
-
-        Returns
-        -------
-        DecisionGraph
-            Nodes, edges and a sentence for each thing that was cut off; it writes SVG, HTML, DOT and JSON.
+        {graph}
         """
         from synafa.plan.graph import tree_graph
 

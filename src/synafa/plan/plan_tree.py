@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -20,8 +20,9 @@ from synafa.plan.curve import BudgetPoint, budget_curve
 from synafa.plan.decide import REASONS
 from synafa.plan.inputs import given_rows, judged_rows, number_encoder, predictor_factory
 from synafa.plan.learn import learn_tree, prepare
-from synafa.policy.estimator import Names, PolicyEstimator, check_fitted, row_mask
+from synafa.policy.estimator import Cells, Names, PolicyEstimator, check_fitted, row_mask
 from synafa.policy.run import Run
+from synafa.wording import worded
 
 
 class PlanTree(PlanAnswers, PolicyEstimator):
@@ -94,17 +95,11 @@ class PlanTree(PlanAnswers, PolicyEstimator):
         n_jobs: int | None = None,
         random_state: int = 0,
     ) -> None:
-        self.budget = budget
-        self.costs = costs
-        self.prices = prices
-        self.error_costs = error_costs
-        self.predictor = predictor
-        self.margin = margin
-        self.adaptive = adaptive
-        self.spend_all = spend_all
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+        self.budget, self.costs, self.prices, self.error_costs = budget, costs, prices, error_costs
+        self.predictor, self.margin, self.adaptive, self.spend_all = predictor, margin, adaptive, spend_all
+        self.n_jobs, self.random_state = n_jobs, random_state
 
+    @worded
     def fit(
         self,
         X: Any,
@@ -120,20 +115,10 @@ class PlanTree(PlanAnswers, PolicyEstimator):
 
         Parameters
         ----------
-        X : DataFrame or array (n, D)
-            Training rows; an empty cell is one that was not measured.
-        y : array (n,)
-            Classes, at least two different ones.
-        known : names, default=()
-            Features that are there from the start and cost nothing (age, sex).
-        unavailable : names, default=()
-            Features that are never to be acquired.
-        target : str, default=""
-            What the class is called, for the reasons in plain words.
+        {training}
         groups : array (n,) or None, default=None
             Rows of one group (one patient) are judged by predictors that saw none of them.
-        progress : function or None, default=None
-            Called as `progress(share, text)`.
+        {progress}
 
         Returns
         -------
@@ -172,6 +157,7 @@ class PlanTree(PlanAnswers, PolicyEstimator):
         say(1.0, "done")
         return self
 
+    @worded
     def fit_arrays(
         self,
         values_train: np.ndarray,
@@ -208,8 +194,7 @@ class PlanTree(PlanAnswers, PolicyEstimator):
             Whether the predictor was trained with balanced class weights.
         panels : iterable of iterables of int, default=()
             Features that are revealed together, at the price of the one asked for.
-        progress : function or None, default=None
-            Called as `progress(share, text)`.
+        {progress}
 
         Returns
         -------
@@ -239,36 +224,15 @@ class PlanTree(PlanAnswers, PolicyEstimator):
             self._curve = budget_curve(self.rule_, self.judge_, self.judged_values_, self.checked_rows_, self.budget_)
         return self._curve
 
-    def acquire(
-        self,
-        X: Any,
-        *,
-        known: Names | np.ndarray = (),
-        unavailable: Names | np.ndarray = (),
-        budget: float | None = None,
-    ) -> Run:
+    @worded
+    def acquire(self, X: Any, *, known: Cells = (), unavailable: Cells = (), budget: float | None = None) -> Run:
         """Run every row's episode to its end.
 
         Parameters
         ----------
-        X : DataFrame or array (n, D)
-            Complete rows; only what the policy acquires is looked at.
-        known : names or bool (n, D), default=()
-            What is known from the start, added to what `fit` was told.
-        unavailable : names or bool (n, D), default=()
-            What cannot be acquired, added to what `fit` was told.
-        budget : float or None, default=None
-            In place of the one given at construction.
+        {episode}
 
-        Returns
-        -------
-        Run
-            Order, reasons, final mask and cost of every row.
-
-        Raises
-        ------
-        SynafaError
-            When a name, the budget or a column cannot be used.
+        {run}
         """
         from synafa.plan.decide_kernels import acquire
 
@@ -294,13 +258,11 @@ class PlanTree(PlanAnswers, PolicyEstimator):
         return propose(values, mask, blocked, remaining, *self.rule_.arrays)
 
     @classmethod
+    @worded
     def load(cls, path: str | os.PathLike[str]) -> PlanTree:
         """Read what `save` wrote.
 
-        Parameters
-        ----------
-        path : str or path
-            The model file.
+        {stored_file}
 
         Returns
         -------
@@ -322,21 +284,7 @@ class PlanTree(PlanAnswers, PolicyEstimator):
         return to_arrays(self)
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> PlanTree:
-        """Restore the policy that `to_arrays` described.
-
-        Parameters
-        ----------
-        arrays : mapping of arrays
-            The arrays by name.
-        meta : mapping
-            The JSON values.
-
-        Returns
-        -------
-        PlanTree
-            A fitted policy.
-        """
+    def _from_arrays(cls, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> Self:
         from synafa.plan.store import restore
 
         policy = cls()

@@ -11,6 +11,8 @@ import numpy as np
 from synafa.plan.decide import QUESTION, REASONS, TELL, Choice, Rule
 from synafa.plan.stops import Stop, stop_reason, stop_sentence
 from synafa.plan.tree import Tree
+from synafa.policy.recommendation import Proposal
+from synafa.wording import worded
 
 
 @dataclass(frozen=True)
@@ -21,21 +23,19 @@ class Runner:
     loss: float
 
 
+@worded
 @dataclass(frozen=True, kw_only=True)
-class PlanRecommendation:
+class PlanRecommendation(Proposal):
     """What to measure next and why, or why to stop.
 
     Attributes
     ----------
-    feature : str or None
-        What to measure; None when it is time to stop.
     why : str or None
         "question" (its answer decides what comes next), "plan" (it is next in the plan), "replan" (the plan cannot be
         followed, or there is more money than it needs), "tell" (known from the start); None at a stop.
     stop_reason : str or None
         "budget spent", "nothing left is worth its price", "enough" or "nothing left"; None without a stop.
-    cost : float
-        The price of `feature`.
+    {proposal}
     information, score : float
         Loss that the next measurement takes off; the same minus what it has to bring for its price.
     remaining : float
@@ -64,17 +64,8 @@ class PlanRecommendation:
         At a stop: the share of cases whose decision more measurements would change.
     node : int
         Number of the node of the tree.
-    target : str
-        What the class is called.
     """
 
-    feature: str | None
-    remaining: float
-    why: str | None = None
-    stop_reason: str | None = None
-    cost: float = 0.0
-    score: float = 0.0
-    information: float = 0.0
     cases: int = 0
     loss_before: float = 0.0
     loss_next: float = 0.0
@@ -92,12 +83,6 @@ class PlanRecommendation:
     best_left_saving: float = 0.0
     changes: float = 0.0
     node: int = 0
-    target: str = "the class"
-
-    @property
-    def branch(self) -> str:
-        """`why`, or "stop"."""
-        return self.why or "stop"
 
     @property
     def known_at_start(self) -> bool:
@@ -118,15 +103,11 @@ class PlanRecommendation:
         )  # fmt: skip
 
     @property
-    def text(self) -> str:
-        """The recommendation as a sentence."""
-        if self.feature is None:
-            return f"Stop: {self.reason}"
-        if self.known_at_start:
-            return f"Tell {self.feature} (known from the start): {self.reason}"
+    def free_because(self) -> str:
+        """Why asking for `feature` costs nothing, in a few words; "" where it has a price."""
         if self.comes_with is not None:
-            return f"Tell {self.feature} (no charge): {self.reason}"
-        return f"Measure {self.feature} (cost {self.cost:g}): {self.reason}"
+            return "no charge"
+        return "known from the start" if self.known_at_start else ""
 
     def telling(self, feature: str, comes_with: str) -> PlanRecommendation:
         """In place of this: tell a feature that came with a known one in one panel, at no charge."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -16,21 +16,78 @@ from synafa.errors import SynafaError
 from synafa.information.counts import check_labels
 from synafa.policy.rule import name_mask
 from synafa.table.encoder import TableEncoder
+from synafa.wording import worded
 
 Names = str | Iterable[str]
+Cells = Names | np.ndarray
+Case = Mapping[str, Any] | None
 
 
 class UnfittedError(SynafaError, NotFittedError):
     """An estimator was asked before it was fitted."""
 
 
-class PolicyEstimator(BaseEstimator):
-    """A policy that is fitted on a table; `_propose` and `to_arrays` are its own.
+class StoredEstimator(BaseEstimator):
+    """An estimator that one file holds; `_to_arrays` is its own.
 
     Attributes
     ----------
     kind : str
         What its file is called inside.
+    """
+
+    kind = ""
+    _fitted = "rule_"  # what `fit` sets
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all that was learnt, without training rows, to one file; `synafa.load_model` reads it back.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write; it is replaced whole or not at all.
+
+        Raises
+        ------
+        SynafaError
+            When it is not fitted, cannot be stored (a predictor that is not the package's own) or not be written.
+        """
+        write_file(path, self.kind, *self.to_arrays())
+
+    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Take apart what was learnt; no training rows are among the parts.
+
+        Returns
+        -------
+        arrays : dict of arrays
+            The arrays by name.
+        meta : dict
+            The JSON values.
+
+        Raises
+        ------
+        SynafaError
+            When it is not fitted or cannot be stored.
+        """
+        check_fitted(self, self._fitted)
+        return self._to_arrays()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        return tags
+
+    def _to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        raise NotImplementedError
+
+
+class PolicyEstimator(StoredEstimator):
+    """A policy that is fitted on a table; `_propose`, `_to_arrays` and `_from_arrays` are its own.
+
+    Attributes
+    ----------
     number_types : list of types
         The types of number arrays that are taken as they are.
     """
@@ -40,15 +97,13 @@ class PolicyEstimator(BaseEstimator):
     classes_: np.ndarray
     encoder_: TableEncoder
 
+    @worded
     def propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> np.ndarray:
         """Propose the next feature of every row in its own state: the policy's side of the evaluation harness.
 
         Parameters
         ----------
-        values : float (n, D)
-            Encoded values; what the mask hides is not looked at.
-        mask : bool (n, D)
-            What is known.
+        {known_cells}
         remaining : float (n,)
             Budget that is left.
 
@@ -104,50 +159,29 @@ class PolicyEstimator(BaseEstimator):
             return validate_data(self, X, reset=False, dtype=types, ensure_all_finite="allow-nan", order="C")
         return self.encoder_.transform(X)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted policy to one file; `synafa.load_model` reads it back.
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> Self:
+        """Restore the policy that `to_arrays` described.
 
         Parameters
         ----------
-        path : str or path
-            The file to write; it is replaced whole or not at all.
-
-        Raises
-        ------
-        SynafaError
-            When the policy is not fitted or the file cannot be written.
-        """
-        write_file(path, self.kind, *self.to_arrays())
-
-    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Take the fitted policy apart.
+        arrays : mapping of arrays
+            The arrays by name.
+        meta : mapping
+            The JSON values.
 
         Returns
         -------
-        arrays : dict of arrays
-            The arrays by name.
-        meta : dict
-            The JSON values.
-
-        Raises
-        ------
-        SynafaError
-            When the policy is not fitted or cannot be stored.
+        SynAFA or PlanTree
+            A fitted policy.
         """
-        check_fitted(self, "rule_")
-        return self._to_arrays()
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        return tags
+        return cls._from_arrays(arrays, meta)
 
     def _propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         raise NotImplementedError
 
-    def _to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    @classmethod
+    def _from_arrays(cls, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> Self:
         raise NotImplementedError
 
     def _encode_training(self, X: Any, y: Any) -> tuple[TableEncoder | None, np.ndarray]:

@@ -8,25 +8,63 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from synafa.wording import worded
+
 NOTHING_PAYS, UNAFFORDABLE, NOTHING_LEFT = STOP_REASONS = ("nothing pays", "unaffordable", "nothing left")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recommendation:
+class Proposal:
+    """What every policy says of the next measurement; the fields are described where a policy's own are."""
+
+    feature: str | None
+    remaining: float
+    why: str | None = None
+    stop_reason: str | None = None
+    cost: float = 0.0
+    score: float = 0.0
+    information: float = 0.0
+    target: str = "the class"
+
+    @property
+    def branch(self) -> str:
+        """`why`, or "stop"."""
+        return self.why or "stop"
+
+    @property
+    def reason(self) -> str:
+        """Why, as a sentence without its beginning; it starts with a small letter that belongs to no name."""
+        raise NotImplementedError
+
+    @property
+    def free_because(self) -> str:
+        """Why asking for `feature` costs nothing, in a few words; "" where it has a price."""
+        raise NotImplementedError
+
+    @property
+    def text(self) -> str:
+        """The recommendation as a sentence."""
+        if self.feature is None:
+            return f"Stop: {self.reason}"
+        if self.free_because:
+            return f"Tell {self.feature} ({self.free_because}): {self.reason}"
+        return f"Measure {self.feature} (cost {self.cost:g}): {self.reason}"
+
+
+@worded
+@dataclass(frozen=True, kw_only=True)
+class Recommendation(Proposal):
     """What to measure next and why, or why to stop.
 
     Attributes
     ----------
-    feature : str or None
-        What to measure; None when it is time to stop.
+    {proposal}
     why : str or None
         What speaks for it: "single" (its information alone), "conditional" (its information given one known value),
         "pair" (its information together with another unknown feature); None at a stop.
     stop_reason : str or None
         "nothing pays" (nothing that is left promises more than it costs), "unaffordable" (something would, but the
         budget does not pay for it), "nothing left" (everything is known or cannot be had); None without a stop.
-    cost : float
-        The price of `feature`.
     score : float
         Bits minus cost_weight * cost; for a pair, of both members.
     information : float
@@ -45,17 +83,8 @@ class Recommendation:
         The price of `wanted` and the bits that it promises.
     remaining : float
         Budget before this measurement; below 0 when more was spent than there was.
-    target : str
-        What the class is called.
     """
 
-    feature: str | None
-    remaining: float
-    why: str | None = None
-    stop_reason: str | None = None
-    cost: float = 0.0
-    score: float = 0.0
-    information: float = 0.0
     partner: str | None = None
     given: str | None = None
     condition: str | None = None
@@ -65,12 +94,6 @@ class Recommendation:
     wanted: tuple[str, ...] = ()
     wanted_cost: float = 0.0
     wanted_information: float = 0.0
-    target: str = "the class"
-
-    @property
-    def branch(self) -> str:
-        """`why`, or "stop"."""
-        return self.why or "stop"
 
     @property
     def reason(self) -> str:
@@ -78,13 +101,9 @@ class Recommendation:
         return stop_reason(self) if self.feature is None else reason(self)
 
     @property
-    def text(self) -> str:
-        """The recommendation as a sentence."""
-        if self.feature is None:
-            return f"Stop: {self.reason}"
-        if self.known_at_start:
-            return f"Tell {self.feature} (known from the start): {self.reason}"
-        return f"Measure {self.feature} (cost {self.cost:g}): {self.reason}"
+    def free_because(self) -> str:
+        """Why asking for `feature` costs nothing, in a few words; "" where it has a price."""
+        return "known from the start" if self.known_at_start else ""
 
     def to_dict(self) -> dict[str, Any]:
         """The fields, `branch`, `reason` and `text` as JSON values."""

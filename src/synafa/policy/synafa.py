@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -19,11 +19,12 @@ from synafa.information.planes import BinaryPlanes
 from synafa.information.tables import InformationTables
 from synafa.money.prices import TOLERANCE
 from synafa.policy.branches import BRANCHES
-from synafa.policy.estimator import Names, PolicyEstimator, check_fitted, row_mask
+from synafa.policy.estimator import Case, Cells, Names, PolicyEstimator, check_fitted, row_mask
 from synafa.policy.recommendation import Recommendation
 from synafa.policy.rule import AFFORDABILITY, DecisionRule, check_amount, name_mask
 from synafa.policy.run import Run
 from synafa.table.encoder import Column, TableEncoder
+from synafa.wording import worded
 
 
 class SynAFA(PolicyEstimator):
@@ -107,28 +108,16 @@ class SynAFA(PolicyEstimator):
         affordability: str = "strict",
         n_bins: int = 2,
     ) -> None:
-        self.budget = budget
-        self.costs = costs
-        self.cost_weight = cost_weight
-        self.pair_branch = pair_branch
-        self.affordability = affordability
-        self.n_bins = n_bins
+        self.budget, self.costs, self.cost_weight = budget, costs, cost_weight
+        self.pair_branch, self.affordability, self.n_bins = pair_branch, affordability, n_bins
 
+    @worded
     def fit(self, X: Any, y: Any = None, *, known: Names = (), unavailable: Names = (), target: str = "") -> SynAFA:
         """Learn codes and information tables from training rows.
 
         Parameters
         ----------
-        X : DataFrame or array (n, D)
-            Training rows; numbers and text, empty cells allowed.
-        y : array (n,)
-            Classes, at least two different ones.
-        known : str or names, default=()
-            Features that are there from the start and cost nothing (age, sex).
-        unavailable : str or names, default=()
-            Features that are never to be acquired.
-        target : str, default=""
-            What the class is called, for the reasons in plain words.
+        {training}
 
         Returns
         -------
@@ -276,12 +265,13 @@ class SynAFA(PolicyEstimator):
         self._discretizer = discretizer
         return self
 
+    @worded
     def acquire(
         self,
         X: Any,
         *,
-        known: Names | np.ndarray = (),
-        unavailable: Names | np.ndarray = (),
+        known: Cells = (),
+        unavailable: Cells = (),
         budget: float | None = None,
         on_stop: str = "stop",
     ) -> Run:
@@ -289,27 +279,12 @@ class SynAFA(PolicyEstimator):
 
         Parameters
         ----------
-        X : DataFrame or array (n, D)
-            Complete rows; only what the policy acquires is looked at.
-        known : str, names or bool (n, D), default=()
-            What is known from the start, added to what `fit` was told.
-        unavailable : str, names or bool (n, D), default=()
-            What cannot be acquired, added to what `fit` was told.
-        budget : float or None, default=None
-            In place of the one given at construction.
+        {episode}
         on_stop : {"stop", "fallback"}, default="stop"
             "stop" ends an episode when no proposal is above zero; "fallback" then acquires the lowest-index feature
             that is left, as the study's hard-budget harness does.
 
-        Returns
-        -------
-        Run
-            Order, reasons, final mask and cost of every row.
-
-        Raises
-        ------
-        SynafaError
-            When the policy is not fitted, or a name, the budget or a column cannot be used.
+        {run}
         """
         from synafa.policy.kernels import acquire
 
@@ -340,12 +315,9 @@ class SynAFA(PolicyEstimator):
         mask[rows, order[rows, steps]] = True
         return Run(order[:, :used].copy(), branch[:, :used].copy(), mask, cost, rule.feature_names)
 
+    @worded
     def next_feature(
-        self,
-        observed: Mapping[str, Any] | None = None,
-        *,
-        remaining: float | None = None,
-        unavailable: Names = (),
+        self, observed: Case = None, *, remaining: float | None = None, unavailable: Names = ()
     ) -> Recommendation:
         """What to measure next for one case, and why.
 
@@ -353,10 +325,7 @@ class SynAFA(PolicyEstimator):
         ----------
         observed : mapping or None, default=None
             Values by feature name, as they are in the training table; None: nothing is known yet.
-        remaining : float or None, default=None
-            Budget that is left; None: the budget less the costs of what was observed.
-        unavailable : str or names, default=()
-            What cannot be measured for this case.
+        {left}
 
         Returns
         -------
@@ -424,20 +393,11 @@ class SynAFA(PolicyEstimator):
         rule = getattr(self, "rule_", None)
         return (self.affordability if rule is None else rule.affordability) != "deployed"
 
+    @worded
     def decision_graph(self, max_depth: int = MAX_DEPTH, min_share: float = MIN_SHARE) -> DecisionGraph:
         """Draw the policy as a finite graph of states, counted on the training rows.
 
-        Parameters
-        ----------
-        max_depth : int, default=5
-            Measurements that are followed.
-        min_share : float, default=0.01
-            States that fewer than this share of the rows reach are left out.
-
-        Returns
-        -------
-        DecisionGraph
-            Nodes, edges and a sentence for each thing that was cut off; it writes SVG, HTML, DOT and JSON.
+        {graph}
 
         Raises
         ------
@@ -467,21 +427,7 @@ class SynAFA(PolicyEstimator):
         return arrays, meta | {"n_bins": int(self.n_bins), "graph": about}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> SynAFA:
-        """Restore the policy that `to_arrays` described.
-
-        Parameters
-        ----------
-        arrays : mapping of arrays
-            The arrays by name.
-        meta : mapping
-            The JSON values.
-
-        Returns
-        -------
-        SynAFA
-            A fitted policy.
-        """
+    def _from_arrays(cls, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> Self:
         from synafa.policy import graph_store
 
         rule = DecisionRule.from_arrays(arrays, meta)

@@ -8,10 +8,8 @@ import numpy as np
 
 from synafa.predictor.basis import WIDTH, FeatureBasis
 
-BEND_SCALE = 0.3
-"""Bends are scaled down, so that a straight line is learnt first and weight decay holds bends back."""
-MOST_COLUMNS = 1_500
-"""Wide tables lose their bends, then their normal scores, until about this many columns are left."""
+BEND_SCALE = 0.3  # so that a straight line is learnt first and weight decay holds bends back
+MOST_COLUMNS = 1_500  # about; wide tables lose their bends, then their normal scores, until so many are left
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,8 @@ from synafa.study.engine.results import Results
 from synafa.study.engine.store import UnitResult
 
 RESAMPLES = 10_000
+SHARED = ("aaco", "cae", "permutation")  # what an advantage is measured against, on average
+Methods = Sequence[str]
 MEASURES = ("accuracy", "balanced_accuracy", "auroc", "log_loss", "threshold_matched")
 
 
@@ -255,12 +257,7 @@ def paired(first: tuple[tuple[int, ...], np.ndarray], second: tuple[tuple[int, .
 
 
 def mean_advantage(
-    results: Results,
-    method: str,
-    budget: float,
-    instance: int = 0,
-    against: Sequence[str] = ("aaco", "cae", "permutation"),
-    **parameters: Any,
+    results: Results, method: str, budget: float, instance: int = 0, against: Methods = SHARED, **parameters: Any
 ) -> float | None:
     """Accuracy of `method` minus the mean accuracy of the baselines, on one instance."""
     rows = advantages(results, method, budget, instance, against, **parameters)
@@ -268,12 +265,7 @@ def mean_advantage(
 
 
 def advantages(
-    results: Results,
-    method: str,
-    budget: float,
-    instance: int = 0,
-    against: Sequence[str] = ("aaco", "cae", "permutation"),
-    **parameters: Any,
+    results: Results, method: str, budget: float, instance: int = 0, against: Methods = SHARED, **parameters: Any
 ) -> np.ndarray | None:
     """Per judge, run and test row: right under `method` minus the mean of the baselines, float64 (judges, runs, n).
 
@@ -296,12 +288,7 @@ def advantages(
 
 
 def advantage_rows(
-    results: Results,
-    method: str,
-    budget: float,
-    instance: int = 0,
-    against: Sequence[str] = ("aaco", "cae", "permutation"),
-    **parameters: Any,
+    results: Results, method: str, budget: float, instance: int = 0, against: Methods = SHARED, **parameters: Any
 ) -> np.ndarray | None:
     """`advantages`, the mean over judges and runs, float64 (n,)."""
     found = advantages(results, method, budget, instance, against, **parameters)

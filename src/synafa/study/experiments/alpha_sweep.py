@@ -25,6 +25,7 @@ from synafa.study.experiments.sweeps import (
     alpha_sweep,
     difference_row,
     draw,
+    exact_rows,
     interval_row,
     legend_below,
 )
@@ -192,15 +193,9 @@ def _acquisition(results: Results, sweep: Sweep) -> ReportTable:
 
 
 def _population(results: Results) -> ReportTable:
-    rows = []
-    for alpha in ALPHAS:
-        for column in ("R", "Syn", "V", "Syn/V"):
-            printed = paper_value("synergy-pid-decomposition", alpha, column)
-            here = results.value(column, part="population", alpha=alpha)
-            rows.append(ReportRow((f"{alpha:g}", column), here, printed, deterministic=True))
-    return ReportTable(
-        "Population decomposition of S1, S2 (bits)", "synergy-pid-decomposition", ("alpha", "quantity"), rows
-    )
+    label, columns = "synergy-pid-decomposition", ("R", "Syn", "V", "Syn/V")
+    rows = exact_rows(results, label, "population", "alpha", ALPHAS, columns)
+    return ReportTable("Population decomposition of S1, S2 (bits)", label, ("alpha", "quantity"), rows)
 
 
 def figures(results: Results) -> list[Figure]:

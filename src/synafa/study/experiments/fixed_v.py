@@ -6,6 +6,7 @@ the corrected harness and, for the correlation the paper reports for it, with th
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from synafa.study.experiments.sweeps import (
     Sweep,
     difference_row,
     draw,
+    exact_rows,
     fixed_v_sweep,
     interval_row,
     legend_below,
@@ -76,18 +78,14 @@ def tables(results: Results) -> list[ReportTable | PlainTable]:
 
 
 def _calibration(results: Results) -> ReportTable:
-    rows = []
-    for fraction in FRACTIONS:
-        for column in ("V", "Syn/V", "w_add", "w_xor"):
-            printed = paper_value("fixed-v-calibration", fraction, column)
-            here = results.value(column, part="calibration", fraction=fraction)
-            labels = (f"{fraction:g}", column)
-            if column.startswith("w_"):
-                note = "the study's weights are the paper's; here: calibrated afresh to the target"
-                rows.append(ReportRow(labels, here, printed, comparable=False, note=note))
-            else:
-                rows.append(ReportRow(labels, here, printed, deterministic=True))
-    return ReportTable("Calibration: realised V and Syn/V", "fixed-v-calibration", ("target", "quantity"), rows)
+    label, columns = "fixed-v-calibration", ("V", "Syn/V", "w_add", "w_xor")
+    rows = exact_rows(results, label, "calibration", "fraction", FRACTIONS, columns)
+    note = "the study's weights are the paper's; here: calibrated afresh to the target"
+    rows = [
+        replace(row, deterministic=False, comparable=False, note=note) if row.labels[1].startswith("w_") else row
+        for row in rows
+    ]
+    return ReportTable("Calibration: realised V and Syn/V", label, ("target", "quantity"), rows)
 
 
 def _differences(results: Results, sweep: Sweep) -> ReportTable:

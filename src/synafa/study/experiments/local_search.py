@@ -19,19 +19,7 @@ from synafa.study.engine.results import Results
 from synafa.study.evidence.comparisons import array, difference_of
 from synafa.study.evidence.paper import find_value, paper_value
 from synafa.study.evidence.tables import starred
-from synafa.study.experiments import amortised, mnist_loop
-from synafa.study.experiments.mnist import (
-    acquired,
-    all_pairs_tables,
-    deployed_tables,
-    exact_policy,
-    images,
-    judged,
-    narrowed,
-    pool_of,
-    widened,
-    with_tables,
-)
+from synafa.study.experiments import amortised, mnist, mnist_loop
 from synafa.study.experiments.shared import classifier_unit, load_dataset, unit_judges
 from synafa.study.experiments.swaps import swap_utilities
 
@@ -119,23 +107,23 @@ class Start:
         return self.X if self.features is None else self.X[:, self.features]
 
     def wide(self, mask: np.ndarray) -> np.ndarray:
-        return widened(mask, self.features, self.dataset.n_features)
+        return mnist.widened(mask, self.features, self.dataset.n_features)
 
 
 def start(name: str, quick: bool) -> Start:
     """The policy and rows of a setting."""
     if name in ("physionet", "miniboone"):
         dataset = load_dataset(name, 0, quick)
-        return Start(dataset, exact_policy(dataset), None)
-    dataset = images(quick)
+        return Start(dataset, mnist.exact_policy(dataset), None)
+    dataset = mnist.images(quick)
     if name == "mnist-90":
-        features = pool_of(dataset)
-        return Start(dataset, exact_policy(narrowed(dataset, features)), features)
-    policy = exact_policy(dataset)
+        features = mnist.pool_of(dataset)
+        return Start(dataset, mnist.exact_policy(mnist.narrowed(dataset, features)), features)
+    policy = mnist.exact_policy(dataset)
     if name == "mnist-informative":
-        policy = with_tables(policy, deployed_tables(dataset, quick))
+        policy = mnist.with_tables(policy, mnist.deployed_tables(dataset, quick))
     if name == "mnist-amortised":
-        policy = with_tables(policy, all_pairs_tables(dataset, quick))
+        policy = mnist.with_tables(policy, mnist.all_pairs_tables(dataset, quick))
     return Start(dataset, policy, None)
 
 
@@ -144,14 +132,14 @@ def run(unit: Unit) -> dict[str, Any]:
 
     begin = start(unit["setting"], unit.quick)
     judges = unit_judges(unit, begin.dataset)
-    masks, _ = acquired(begin.policy, begin.searched, (unit["budget"],))
+    masks, _ = mnist.acquired(begin.policy, begin.searched, (unit["budget"],))
     mask, codes, tables = masks[unit["budget"]], begin.policy.codes(begin.searched), begin.policy.tables_
-    right = judged(judges, begin.X, begin.wide(mask), begin.y)
+    right = mnist.judged(judges, begin.X, begin.wide(mask), begin.y)
     rows: list[dict[str, Any]] = []
     arrays = {"before": right.astype(np.uint8)}
     for search in ("corrected", "uncorrected"):
         found = local_search(tables, codes, mask, corrected=search == "corrected")
-        after = judged(judges, begin.X, begin.wide(found.mask), begin.y)
+        after = mnist.judged(judges, begin.X, begin.wide(found.mask), begin.y)
         arrays[f"after_{search}"] = after.astype(np.uint8)
         row = {
             "search": search,

@@ -228,6 +228,18 @@ def interval_row(labels: tuple[str, ...], found: Interval, paper: PaperValue | N
     return ReportRow(labels, found.value, paper, found.low, found.high, note=note, spread=found.spread)
 
 
+def exact_rows(
+    results: Results, label: str, part: str, level: str, levels: Iterable[float], columns: Iterable[str]
+) -> list[ReportRow]:
+    """A computed table beside the paper's: every column at every level, equal or not."""
+    rows = []
+    for value in levels:
+        for column in columns:
+            here = results.value(column, part=part, **{level: value})
+            rows.append(ReportRow((f"{value:g}", column), here, paper_value(label, value, column), deterministic=True))
+    return rows
+
+
 def difference_row(
     labels: tuple[str, ...], found: Difference | None, paper: PaperValue | None, note: str = ""
 ) -> ReportRow:

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from synafa.study.evidence.tables import (
-    Headline,
-    PlainTable,
-    ReportTable,
-    counts_of,
-    shown_columns,
-    table_cells,
-    table_header,
-)
+from synafa.study.evidence import tables
+from synafa.study.evidence.tables import Headline, PlainTable, ReportTable
 from synafa.study.evidence.verdict import RULE, Verdict
 from synafa.study.reporting.report import Report, Section, environment, versions_text
 
@@ -66,7 +59,7 @@ def _section(section: Section, report: Report) -> list[str]:
         blocks += [
             f"### {table.title}",
             _about(table, report),
-            _grid(table_header(table), table_cells(table)),
+            _grid(tables.table_header(table), tables.table_cells(table)),
             table.note,
         ]
     failures = [f"- {result.unit.label}: {result.error.splitlines()[-1]}" for result in section.results.failed]
@@ -76,9 +69,9 @@ def _section(section: Section, report: Report) -> list[str]:
 
 
 def _table(table: ReportTable | PlainTable) -> str:
-    shown = shown_columns(table)
-    header = table_header(table)
-    return _grid([header[i] for i in shown], [[row[i] for i in shown] for row in table_cells(table)])
+    shown = tables.shown_columns(table)
+    header = tables.table_header(table)
+    return _grid([header[i] for i in shown], [[row[i] for i in shown] for row in tables.table_cells(table)])
 
 
 def _progress(section: Section) -> str:
@@ -91,7 +84,7 @@ def _progress(section: Section) -> str:
 def _about(table: ReportTable | PlainTable, report: Report) -> str:
     if isinstance(table, PlainTable):
         return f"Ours only (`{table.label}`), profile {report.profile}."
-    counts = counts_of(table.rows)
+    counts = tables.counts_of(table.rows)
     return f"Beside the paper's `{table.label}`, profile {report.profile}: {verdict_words(counts) or 'no paper value'}."
 
 
