@@ -7,7 +7,6 @@ A panel reveals several features for one price; once a member of a group was pai
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ import numpy as np
 
 from synafa.errors import SynafaError
 from synafa.money.cells import as_price
+from synafa.money.price_rules import check_prices, set_cost
 from synafa.money.stored import Stored
 from synafa.table.names import close_names
 
@@ -134,7 +134,7 @@ class PriceList(Stored):
         values["group_names"] = tuple(map(str, self.group_names)) or tuple(f"group {i + 1}" for i in range(n_groups))
         for name, value in values.items():
             object.__setattr__(self, name, value)
-        self._check(n_groups)
+        check_prices(self, n_groups)
 
     @classmethod
     def plain(cls, feature_names: Iterable[str], costs: Any = None) -> PriceList:
@@ -377,30 +377,7 @@ class PriceList(Stored):
         float
             The sum of the prices.
         """
-        have = np.zeros(self.n_features, dtype=bool) if acquired is None else np.asarray(acquired, dtype=bool)
-        have_panels = {int(i) for i in self.panel[have] if i >= 0}
-        paid_groups = {int(g) for g in self.group[have]}
-        wanted: dict[tuple[str, int], int] = {}
-        for feature in features:
-            j = int(feature)
-            i = int(self.panel[j])
-            if not have[j] and i not in have_panels:
-                wanted.setdefault(("panel", i) if i >= 0 else ("feature", j), j)
-        by_group: dict[int, list[int]] = {}
-        for j in wanted.values():
-            by_group.setdefault(int(self.group[j]), []).append(j)
-        terms: list[float] = []
-        for g, members in by_group.items():
-            full = self.price[members].tolist()
-            inside = self.price_in_group[members].tolist()
-            if g < 0:
-                terms += full
-            elif g in paid_groups:
-                terms += inside
-            else:
-                first = min(range(len(members)), key=lambda u: full[u] - inside[u])
-                terms += [full[u] if u == first else inside[u] for u in range(len(members))]
-        return math.fsum(terms)
+        return set_cost(self, features, acquired)
 
     def select(self, feature_names: Iterable[str]) -> PriceList:
         """A price list of these features in this order; what is left of a panel or group stays together.
@@ -458,43 +435,6 @@ class PriceList(Stored):
         from synafa.money.price_file import write_prices
 
         write_prices(self, path)
-
-    def _check(self, n_groups: int) -> None:
-        d, names = self.n_features, self.feature_names
-        if len(set(names)) < d:
-            twice = next(name for i, name in enumerate(names) if name in names[:i])
-            raise SynafaError(f"The feature {twice!r} is in the price list twice.")
-        for column in ("price", "group", "price_in_group"):
-            if getattr(self, column).shape != (d,):
-                raise SynafaError(f"{column} must hold one value for each of the {d} features.")
-        if n_groups > len(self.group_names) or self.group.min(initial=-1) < -1:
-            raise SynafaError(f"group must hold -1 or positions among the {len(self.group_names)} group names.")
-        if len(self.panel_names) != len(self.panels):
-            raise SynafaError(f"There are {len(self.panel_names)} panel names for {len(self.panels)} panels.")
-        for j, name in enumerate(names):
-            as_price(name, float(self.price[j]))
-            as_price(name, float(self.price_in_group[j]), "price_in_group")
-            if self.price_in_group[j] > self.price[j]:
-                raise SynafaError(
-                    f"price_in_group of {name!r} is {self.price_in_group[j]:g}, more than its price {self.price[j]:g}."
-                )
-            if self.group[j] < 0 and self.price_in_group[j] != self.price[j]:
-                raise SynafaError(f"{name!r} has a price_in_group but no group.")
-        seen: set[int] = set()
-        for panel, label in zip(self.panels, self.panel_names):
-            if (
-                len(set(panel)) < 2
-                or min(panel) < 0
-                or max(panel) >= d
-                or seen & set(panel)
-                or len(set(panel)) < len(panel)
-            ):
-                raise SynafaError(f"The panel {label!r} must hold two or more features that are in no other panel.")
-            seen |= set(panel)
-            for values in (self.price, self.group, self.price_in_group):
-                if len(set(values[list(panel)].tolist())) > 1:
-                    members = ", ".join(repr(names[j]) for j in panel)
-                    raise SynafaError(f"The members of panel {label!r} ({members}) must have one price and one group.")
 
 
 def _frozen(values: Any, dtype: type) -> np.ndarray:
