@@ -61,10 +61,8 @@ def honest_proba(judge: Judge, mask: np.ndarray, rows: np.ndarray) -> np.ndarray
 
 
 def _point(budget: float, spent: float, measured: float, loss: float, proba: np.ndarray, y: np.ndarray) -> BudgetPoint:
-    from sklearn.metrics import roc_auc_score
+    from synafa.stats import roc_area
 
     log_loss = float(-np.log2(np.maximum(proba[np.arange(len(y)), y], 1e-12)).mean())
-    both = proba.shape[1] == 2 and 0 < y.sum() < len(y)
-    return BudgetPoint(
-        budget, spent, measured, loss, log_loss, float(roc_auc_score(y, proba[:, 1])) if both else np.nan
-    )
+    area = roc_area(y == 1, proba[:, 1]) if proba.shape[1] == 2 else np.nan
+    return BudgetPoint(budget, spent, measured, loss, log_loss, area)

@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from synafa.errors import SynafaError
+from synafa.money.prices import reveal_matrix
 from synafa.plan.answering import PlanAnswers
 from synafa.plan.build import linear_copies
 from synafa.plan.case import Copies
@@ -206,9 +207,7 @@ class PlanTree(PlanAnswers, PolicyEstimator):
         self.classes_ = np.arange(int(classes.max()) + 1 if n_classes is None else int(n_classes))
         self.n_features_in_ = values.shape[1]
         prepare(self, number_encoder(values[: len(y_train)], names), (), (), "")
-        for panel in panels:
-            members = list(panel)
-            self.prices_.reveals[np.ix_(members, members)] = True
+        self.prices_.reveals[...] |= reveal_matrix(self.n_features_in_, [list(panel) for panel in panels])
         copies = linear_copies(values[: len(y_train)], seed=int(self.random_state))
         self.copies_ = Copies.of(values, np.zeros_like(copies))
         judged = given_rows(predictor, len(y_train), len(y_validation), int(self.random_state))

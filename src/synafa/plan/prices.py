@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from synafa.money.prices import reveal_matrix
+
 
 @dataclass(frozen=True, eq=False)
 class Prices:
@@ -38,9 +40,7 @@ class Prices:
     def plain(cls, costs: Any, panels: Iterable[Sequence[int]] = ()) -> Prices:
         """One price a feature; members of a panel are revealed together."""
         price = np.asarray(costs, dtype=np.float64).copy()
-        reveals = np.eye(len(price), dtype=bool)
-        for panel in panels:
-            reveals[np.ix_(panel, panel)] = True
+        reveals = reveal_matrix(len(price), panels)
         return cls(price, price.copy(), np.full(len(price), -1), reveals, np.zeros_like(reveals))
 
     @classmethod

@@ -9,10 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+from synafa.money.prices import TOLERANCE
+
 MISSING = 255  # the bin of empty cells
 MOVES = 2  # changes of the plan on one side
 SHRINK = 30.0  # rows by which a side's gain is shrunk
-TOLERANCE = 1e-9
 
 
 @njit(cache=True)

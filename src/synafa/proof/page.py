@@ -12,7 +12,7 @@ from synafa.graph.draw import to_svg
 from synafa.money import amount
 from synafa.proof.prove import METHODS, MODEL, Proof
 from synafa.report.page import Section, bar_plot, figure_svg, new_figure, page, paragraphs, table_html, zoom_pane
-from synafa.report.style import CYCLE, MARKERS
+from synafa.report.style import COLOURS, CYCLE, MARKERS
 
 TITLES = {
     "accuracy": "Accuracy",
@@ -143,7 +143,7 @@ def _calibration(found: dict[str, Any], data: dict[str, Any]) -> str:
     axes = figure.subplots()
     said = np.array([b["predicted"] for b in bins])
     seen, low, high = (np.array([b[key] for b in bins]) for key in ("observed", "low", "high"))
-    axes.plot([0, 1], [0, 1], color="#7F7F7F", linewidth=1, linestyle="--")
+    axes.plot([0, 1], [0, 1], color=COLOURS["grey"], linewidth=1, linestyle="--")
     errors = np.stack([seen - low, high - seen]).clip(0)
     axes.errorbar(said, seen, yerr=errors, color=CYCLE[0], marker="o", linestyle="", elinewidth=1)
     names = list(data["classes"])

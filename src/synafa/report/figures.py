@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from synafa.report.style import CYCLE, FIGURES, MARKERS
+from synafa.report.style import CYCLE, FIGURES, INK, MARKERS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,7 +61,7 @@ def line_with_interval(
 
 def zero_line(axes: Axes) -> None:
     """A thin line at no difference."""
-    axes.axhline(0.0, color="#444444", lw=0.8, zorder=1)
+    axes.axhline(0.0, color=INK, lw=0.8, zorder=1)
 
 
 def svg_bytes(figure: Figure) -> bytes:

@@ -17,6 +17,7 @@ COLOURS = {
     "grey": "#7F7F7F",
 }
 CYCLE = tuple(COLOURS.values())
+INK, PALE = "#444444", "#BBBBBB"  # lines and words beside the data, and what stands behind it
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")  # shape repeats what colour says
 
 # What matplotlib is told before a figure is drawn.

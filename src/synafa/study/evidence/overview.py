@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from synafa.report.figures import new_figure
-from synafa.report.style import COLOURS
+from synafa.report.style import COLOURS, INK
 from synafa.study.evidence.tables import Figure
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def overview_figure() -> Figure:
     _arrow(axes, (58, 5.5), (66, 8.8))
     _arrow(axes, (80, 9.5), (86, 9.5))
     _arrow(axes, (51, 24.6), (46, 16.9))
-    axes.plot([73, 73, 8.5], [5.2, -1.2, -1.2], color="#444444", lw=1)
+    axes.plot([73, 73, 8.5], [5.2, -1.2, -1.2], color=INK, lw=1)
     _arrow(axes, (8.5, -1.2), (8.5, 3.7))
     axes.text(40, -3.8, "one more known value", fontsize=8, ha="center")
     caption = (
@@ -65,4 +65,4 @@ def _box(axes: Axes, x: float, y: float, width: float, height: float, text: str,
 
 
 def _arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float]) -> None:
-    axes.annotate("", xy=end, xytext=start, arrowprops={"arrowstyle": "->", "color": "#444444", "lw": 1})
+    axes.annotate("", xy=end, xytext=start, arrowprops={"arrowstyle": "->", "color": INK, "lw": 1})

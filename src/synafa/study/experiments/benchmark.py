@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from synafa.report.figures import new_figure
-from synafa.report.style import COLOURS
+from synafa.report.style import COLOURS, INK
 from synafa.study.engine.results import Results
 from synafa.study.engine.settings import Settings
 from synafa.study.engine.unit import Unit
@@ -303,7 +303,7 @@ def figures(results: Results) -> list[Figure]:
             value = np.array([one.value for _, one in there])
             spread = np.abs(np.array([[one.low, one.high] for _, one in there]).T - value)
             axes.errorbar(value, at, xerr=spread, fmt=marker, ms=4, color=colour, lw=1, label=f"budget {budget}")
-        axes.axvline(0.0, color="#444444", lw=0.8)
+        axes.axvline(0.0, color=INK, lw=0.8)
         axes.set_yticks(range(len(EIGHT)), [NAMES[m] for m in EIGHT] if axes is panels[0] else [""] * len(EIGHT))
         axes.locator_params(axis="x", nbins=4)  # narrow panels: few, readable numbers
         axes.set(xlabel="accuracy difference", title=TITLES[name], ylim=(len(EIGHT) - 0.5, -0.5))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from synafa.report.figures import line_with_interval, new_figure
+from synafa.report.style import INK
 from synafa.stats.multiplicity import pvalue_text
 from synafa.study import Figure, Headline, PlainTable, ReportRow, ReportTable, Settings, Unit
 from synafa.study.engine.results import Results
@@ -250,7 +251,7 @@ def figures(results: Results) -> list[Figure]:
         line_with_interval(right, LAMBDAS, effects, label=TITLES[dataset], index=index)
     for axes in (left, right):
         axes.set_xscale("log")
-        axes.axvline(DEPLOYED, color="#444444", lw=0.8, ls=":")
+        axes.axvline(DEPLOYED, color=INK, lw=0.8, ls=":")
         axes.set_xlabel("cost weight lambda")
     left.set(ylabel="decisions by the pair branch, percent", ylim=(-3, 103))
     right.set_ylabel("mean |change of accuracy|")

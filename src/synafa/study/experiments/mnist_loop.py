@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from synafa.report.figures import line_with_interval, new_figure, zero_line
-from synafa.report.style import COLOURS
+from synafa.report.style import COLOURS, INK, PALE
 from synafa.study import Figure, Headline, PlainTable, ReportRow, ReportTable, Settings, Unit
 from synafa.study.engine.results import Results
 from synafa.study.evidence.comparisons import Difference, against_values, share_of, values_of
@@ -294,7 +294,7 @@ def _erosion(results: Results) -> Figure:
     for axes, values, word, index in panels:
         if values is not None:
             for line in values:
-                axes.plot(budgets, line, color="#BBBBBB", lw=1)
+                axes.plot(budgets, line, color=PALE, lw=1)
             mean, spread = values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
             line_with_interval(
                 axes, budgets, mean, mean - spread, mean + spread, f"mean of {len(values)}, {word}", index
@@ -314,7 +314,7 @@ def _erosion(results: Results) -> Figure:
         original.append(None if mine is None else against_values(seeds[: len(mine)], mine, other))
     drawn += _gap_line(right, original, "v2, k = 150", drawn)
     for line, label, style in zip(_printed_gaps(), ("v2, corrected, paper", "v2, k = 150, paper"), ("--", ":")):
-        right.plot(BUDGETS, line, color="#444444", lw=1, ls=style, label=label)
+        right.plot(BUDGETS, line, color=INK, lw=1, ls=style, label=label)
     right.set_title("c  MNIST-loop, SynAFA minus CAE")
     for axes, ticks in ((left, budgets), (middle, budgets), (right, BUDGETS)):
         zero_line(axes)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from synafa.report.figures import new_figure
-from synafa.report.style import COLOURS
+from synafa.report.style import COLOURS, INK
 from synafa.study import Figure, Headline, PlainTable, ReportRow, ReportTable, Settings, Unit
 from synafa.study.engine.results import Results
 from synafa.study.evidence.paper import PaperValue, paper_value
@@ -186,7 +186,7 @@ def _pid_figure(row: dict[str, Any]) -> Figure:
     left.set(xlim=(0, 10), ylim=(0, 7.2))
     left.axis("off")
     left.set_title("a  Two features about one class")
-    left.add_patch(Rectangle((0.4, 0.6), 9.2, 5.4, fill=False, edgecolor="#444444", lw=1.2))
+    left.add_patch(Rectangle((0.4, 0.6), 9.2, 5.4, fill=False, edgecolor=INK, lw=1.2))
     for x, colour in ((3.9, COLOURS["blue"]), (6.1, COLOURS["orange"])):
         left.add_patch(Ellipse((x, 3.0), 4.6, 3.3, facecolor=colour, alpha=0.3, edgecolor=colour, lw=1.4))
     for x, y, text in (
