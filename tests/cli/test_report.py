@@ -24,6 +24,7 @@ def patients(tmp_path: Path) -> Path:
     return tmp_path / "patients.csv"
 
 
+@pytest.mark.slow
 def test_the_report_is_a_page_and_a_json_document(patients: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = patients.with_name("report.html")
     words = ["report", str(patients), "--target", "died", "--group", "who", "--by", "sex", "--known", "sex"]

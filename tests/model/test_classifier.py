@@ -70,6 +70,7 @@ def model(request, table):
     return AcquisitionClassifier(policy).fit(*table, target="illness")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator",
     [

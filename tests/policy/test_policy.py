@@ -351,8 +351,14 @@ def test_a_graph_that_is_cut_says_what_is_missing():
         SynAFA().fit(X, y).decision_graph(max_depth=0)
 
 
-@parametrize_with_checks([SynAFA(), AcquisitionClassifier()])
+@parametrize_with_checks([SynAFA()])
 def test_scikit_learns_own_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([AcquisitionClassifier()])
+def test_scikit_learns_own_checks_of_a_classifier(estimator, check):
     check(estimator)
 
 

@@ -34,6 +34,7 @@ def adaptive() -> Proof:
     return prove(ProofTable.of(X, y, target="class", by="sex"), Settings(budgets=(2.0,)))
 
 
+@pytest.mark.slow
 def test_every_row_is_judged_once_by_a_model_that_did_not_see_it(adaptive: Proof) -> None:
     assert set(adaptive.judged) == {(method, 2.0) for method in METHODS}
     for judged in adaptive.judged.values():
@@ -43,6 +44,7 @@ def test_every_row_is_judged_once_by_a_model_that_did_not_see_it(adaptive: Proof
     assert adaptive.fits == 5 * 6 + 1
 
 
+@pytest.mark.slow
 def test_adapting_is_found_to_be_worth_it_where_it_is(adaptive: Proof) -> None:
     found = adaptivity(adaptive)
     assert found["verdict"] == "yes", found["sentence"]
@@ -55,6 +57,7 @@ def test_adapting_is_found_to_be_worth_it_where_it_is(adaptive: Proof) -> None:
     np.testing.assert_allclose(loss[MODEL] - loss[ROOT], -found["saved"]["mean"], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_budget_is_kept(adaptive: Proof) -> None:
     for method in (MODEL, ROOT, PANEL):
         judged = adaptive.judged[method, 2.0]
@@ -64,6 +67,7 @@ def test_the_budget_is_kept(adaptive: Proof) -> None:
     assert (adaptive.judged[NOTHING, 2.0].paid == 0.0).all()
 
 
+@pytest.mark.slow
 def test_pages_and_json_hold_the_same_numbers(adaptive: Proof) -> None:
     found = findings(adaptive)
     json.dumps(found, allow_nan=False)
@@ -84,6 +88,7 @@ def test_pages_and_json_hold_the_same_numbers(adaptive: Proof) -> None:
     assert sum(b["rows"] for b in found["calibration"]) == 900
 
 
+@pytest.mark.slow
 def test_noise_says_that_nothing_is_worth_buying() -> None:
     rng = np.random.default_rng(1)
     X = pl.DataFrame({f"x{j}": rng.normal(size=300) for j in range(4)})
@@ -93,6 +98,7 @@ def test_noise_says_that_nothing_is_worth_buying() -> None:
     assert measure_all(proof)[MODEL, 2.0]["log_loss"].mean < np.log(2) + 0.05
 
 
+@pytest.mark.slow
 def test_a_leak_is_named_and_so_are_row_numbers() -> None:
     rng = np.random.default_rng(2)
     y = rng.integers(0, 2, 200)
@@ -105,6 +111,7 @@ def test_a_leak_is_named_and_so_are_row_numbers() -> None:
     assert found == {("result", "decides alone"), ("row", "row number"), ("name", "identifier")}
 
 
+@pytest.mark.slow
 def test_rows_of_one_group_stay_together_and_the_group_is_no_feature() -> None:
     rng = np.random.default_rng(3)
     patient = np.repeat(np.arange(60), 5)
@@ -119,6 +126,7 @@ def test_rows_of_one_group_stay_together_and_the_group_is_no_feature() -> None:
     assert by_groups.high - by_groups.low > 1.5 * (by_rows.high - by_rows.low)
 
 
+@pytest.mark.slow
 def test_money_decides_the_class_and_counts_tests_and_errors() -> None:
     X, y = blocks(500, seed=4)
     prices = PriceList.from_columns(list(X.columns), [1, 4, 4, 4, 0])
@@ -134,6 +142,7 @@ def test_money_decides_the_class_and_counts_tests_and_errors() -> None:
     assert adaptivity(proof)["measure"] == "cost"
 
 
+@pytest.mark.slow
 def test_differences_are_those_of_the_same_rows(adaptive: Proof) -> None:
     found = differences(adaptive, MODEL, CART)
     one, two = (measure_all(adaptive)[method, 2.0]["accuracy"].mean for method in (MODEL, CART))

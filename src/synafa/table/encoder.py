@@ -211,7 +211,11 @@ def _plain(series: Any) -> np.ndarray | _Text:
 
         if series.dtype in (pl.String, pl.Categorical, pl.Enum):
             return _text_of(series.cast(pl.String))
-        if series.dtype == pl.Boolean or (series.dtype.is_numeric() and "128" not in str(series.dtype)):
+        if str(series.dtype) in ("Int128", "UInt128"):
+            raise UnsupportedValueError(
+                f"Column {series.name!r} holds 128-bit whole numbers, which NumPy does not know; cast it to Float64."
+            )
+        if series.dtype == pl.Boolean or series.dtype.is_numeric():
             return series.cast(pl.Float64).to_numpy()
     try:
         array = np.asarray(series.to_numpy() if hasattr(series, "to_numpy") else series)
