@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -117,7 +118,20 @@ def test_no_two_files_import_each_other():
 def test_the_tests_mirror_the_tree():
     folders = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__"}
     tested = {path.name for path in Path(__file__).parent.iterdir() if path.is_dir()}
-    assert folders - tested <= {"report"}, f"no folder of tests for: {sorted(folders - tested)}"
+    assert folders <= tested, f"no folder of tests for: {sorted(folders - tested)}"
+
+
+def test_the_architecture_page_shows_the_tree():
+    page = (PACKAGE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`[^|]+) \| [^|]+ \|$", page, re.MULTILINE)
+    shown = [name.removesuffix("/").removesuffix(".py") for row in rows for name in re.findall(r"`([^`]+)`", row)]
+    there = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert sorted(shown) == sorted(there - {"__init__"})
+    layers = list(dict.fromkeys(layer.split(".")[0] for layer in LAYERS))
+    folders = [name for name in shown if (PACKAGE / name).is_dir()]
+    assert folders == [layer for layer in layers if layer in folders], "the page has the order of the layers"
+    for part in ("engine", "evidence", "experiments", "reporting"):
+        assert f"`{part}/`" in page
 
 
 def test_the_core_works_without_torch():
