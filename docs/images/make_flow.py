@@ -60,7 +60,7 @@ def flow() -> str:
     ]
     for entry in BOXES:
         parts += box(*entry)
-    research = "datasets by name, ten published policies, the shared network, tests of every pair,"
+    research = "datasets by name, nine published policies, the shared network, tests of every pair,"
     titles = "datasets/, baselines/, neural/, analysis/, study/"
     parts += box(
         0, 2, RESEARCH, titles, research, "experiments, and the report beside the paper", width=3 * STEP + WIDTH
