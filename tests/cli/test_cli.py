@@ -54,7 +54,7 @@ def call(capsys):
 
 
 def refused(result, *words):
-    """Exit 2, nothing on standard output, one sentence on standard error, below notes on the table, and no traceback."""
+    """Exit 2, nothing on standard output, one sentence on standard error (below notes on the table), no traceback."""
     code, out, err = result
     assert code == 2, (out, err)
     assert out == ""
