@@ -24,7 +24,7 @@ from synafa.information.counts import PairCounts
 from synafa.stream import worker
 from synafa.stream.checkpoint import Checkpoint
 from synafa.stream.columns import Coder, column_of
-from synafa.stream.counting import KEPT_ROWS, Counter
+from synafa.stream.counting import KEPT_ROWS, first_rows
 from synafa.stream.labels import Labels
 from synafa.stream.passes import SAMPLE, Streamed, feature_names
 from synafa.stream.progress import Report, Stage
@@ -194,19 +194,9 @@ class _ClusterRun:
         encoder.columns_ = tuple(coder.column for coder in coders)
         edges = np.stack([coder.edges for coder in coders])
         self.file.remove()
-        codes, y = self._first_rows(coders, counts)
+        labels = Labels(self.job.target, self.table.schema)
+        codes, y = first_rows(self.table, self.names, labels, coders, counts.classes, KEPT_ROWS)
         return Streamed(encoder, edges, counts, codes, y, passes, 0.0)
-
-    def _first_rows(self, coders: list[Coder], counts: PairCounts) -> tuple[np.ndarray, np.ndarray]:
-        """Codes and class places of the first rows, read here."""
-        reader, counter = Labels(self.job.target, self.table.schema), Counter(coders, self.n_bins, KEPT_ROWS)
-        for batch in self.table.batches([*self.names, self.job.target]):
-            frame = batch.frame.head(KEPT_ROWS - counter.n_kept)
-            labels = reader.read(frame.to_series(len(self.names)), batch.where, batch.first)
-            counter.keep_rows(frame, labels)
-            if counter.n_kept >= KEPT_ROWS:
-                break
-        return np.concatenate(counter.kept), np.searchsorted(counts.classes, np.concatenate(counter.kept_labels))
 
     def _waves(
         self,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MOST_CATEGORIES = 1 << 20
 _MEMORY = 1 << 26  # bytes of kept values, over all columns
+_MANY = 4096  # rows of a batch that show how many values a bracket holds
 
 
 def column_of(name: str, dtype: Any, n_bins: int, n_columns: int, sample: pl.Series) -> NumberColumn | TextColumn:
@@ -37,7 +38,7 @@ def column_of(name: str, dtype: Any, n_bins: int, n_columns: int, sample: pl.Ser
             )
         raise UnsupportedValueError(f"Column {name!r} holds {dtype}; give numbers or text.")
     limit = int(np.clip(_MEMORY // (16 * n_columns * (n_bins - 1)), 1024, 1 << 16))
-    values = numbers_of(sample).astype(np.float64)
+    values = numbers_of(sample)
     return NumberColumn(name, n_bins, sample_brackets(values[~np.isinf(values)], n_bins, limit))
 
 
@@ -90,12 +91,61 @@ class NumberColumn:
         doubles = np.empty(values.size)
         there, odd = kernels.present(values, doubles)
         if odd >= 0:
-            raise SynafaError(
-                f"Column {self.name!r} holds infinity in row {first + odd + 1} of {where}; leave the cell empty or "
-                "give a finite number."
-            )
+            raise self._infinite(where, first + odd)
         self.missing += values.size - there
         self._add_present(doubles[:there])
+
+    def look(
+        self, values: np.ndarray, window: Any, where: str, first: int, planes: np.ndarray
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Add a batch and fill its bits by provisional edges; returns rows and values that are open, for each edge."""
+        from synafa.stream.kernels.bits import read_column
+
+        if values.dtype.kind != "f":
+            values = values.astype(np.float64)
+        whole = np.int32 if values.dtype.itemsize == 4 else np.int64
+        kept = np.empty((len(self.ranks), values.size))
+        rows = np.empty((len(self.ranks), values.size), np.int32)
+        at, over = np.zeros((2, len(self.ranks)), np.int64)
+        limits = window.limits(values.dtype)
+        missing, odd, self.n_few = read_column(
+            values,
+            values.view(whole),
+            whole(np.iinfo(whole).max),
+            limits,
+            window.coder.fill,
+            planes,
+            kept,
+            rows,
+            at,
+            over,
+            self.chunks,
+            self.three,
+            self.few,
+            self.n_few,
+        )
+        if odd >= 0:
+            raise self._infinite(where, first + odd)
+        self.n += values.size
+        self.missing += missing
+        there = values.size - missing
+        cells = []
+        for i, rank in enumerate(self.ranks):
+            inside = kept[i, : at[i]].copy()
+            low = rank.low
+            rank.add_inside(there - int(over[i]), there, inside)
+            chosen = inside > low
+            if values.size >= _MANY and chosen.sum() > values.size // 8:
+                window.open = False  # ties: too many rows would wait for the edge
+            if window.open:
+                cells.append((rows[i, : at[i]][chosen], inside[chosen]))
+        return cells if window.open else []
+
+    def _infinite(self, where: str, row: int) -> SynafaError:
+        return SynafaError(
+            f"Column {self.name!r} holds infinity in row {row + 1} of {where}; leave the cell empty or give a finite "
+            "number."
+        )
 
     def _add_present(self, doubles: np.ndarray) -> None:
         from synafa.stream.kernels import columns as kernels
@@ -105,6 +155,10 @@ class NumberColumn:
         self.n_few = kernels.distinct(doubles, self.few, self.n_few)
         for rank in self.ranks:
             rank.update(doubles)
+
+    def empty(self) -> NumberColumn:
+        """A record of nothing, with the same brackets."""
+        return NumberColumn(self.name, self.n_bins, [Ranks(r.low, r.high, r.share, 1 << 16) for r in self.ranks])
 
     def flush(self) -> None:
         """Enter the 8-bit numbers, which were only counted, where the others are."""
@@ -177,6 +231,10 @@ class TextColumn:
         self.n = 0
         self.counts: dict[str, int] = {}
 
+    def empty(self) -> TextColumn:
+        """A record of nothing."""
+        return TextColumn(self.name, self.n_bins)
+
     def update(self, series: pl.Series, where: str, first: int) -> pl.Series:
         """Add a batch; returns its tidied text."""
         text = texts_of(series)
@@ -222,9 +280,9 @@ class TextColumn:
 class Coder:
     """How a column becomes codes: its edges, the code of an empty cell, and for text the code of each category."""
 
-    def __init__(self, column: Column, edges: np.ndarray) -> None:
+    def __init__(self, column: Column, edges: np.ndarray, fill: int | None = None) -> None:
         self.column, self.edges = column, edges
-        self.fill = int(codes_of(np.array([column.fill]), edges[None])[0])
+        self.fill = int(codes_of(np.array([column.fill]), edges[None])[0]) if fill is None else fill
 
     def values(self, series: pl.Series) -> np.ndarray:
         """The encoded numbers of a batch: for text the places of the categories, NaN for none."""

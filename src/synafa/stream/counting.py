@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,9 @@ from synafa.stream.columns import Coder
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from synafa.stream.labels import Labels
+    from synafa.stream.sources import Source
 
 KEPT_ROWS = 100_000  # training rows whose codes are kept, for decision graphs
 
@@ -103,12 +106,23 @@ class Counter:
         return codes, np.searchsorted(self.counts.classes, labels)
 
 
-def same_codes(guessed: Iterable[Coder], coders: Iterable[Coder], records: Iterable[Any]) -> bool:
-    """Whether guessed edges gave every cell the code that the right ones give it."""
-    return all(_same(old, new, record) for old, new, record in zip(guessed, coders, records))
+def first_rows(
+    table: Source, names: Sequence[str], labels: Labels, coders: Sequence[Coder], classes: np.ndarray, keep: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Codes and class places of the first rows, read once more."""
+    counter = Counter(coders, 2, keep)
+    for batch in table.batches([*names, labels.target]) if keep else ():
+        frame = batch.frame.head(keep - counter.n_kept)
+        counter.keep_rows(frame, labels.read(frame.to_series(len(names)), batch.where, batch.first))
+        if counter.n_kept >= keep:
+            break
+    if not counter.n_kept:
+        return np.zeros((0, len(coders)), np.uint8), np.zeros(0, np.int64)
+    return np.concatenate(counter.kept), np.searchsorted(classes, np.concatenate(counter.kept_labels))
 
 
-def _same(old: Coder, new: Coder, record: Any) -> bool:
+def same(old: Coder, new: Coder, record: Any) -> bool:
+    """Whether guessed edges gave every cell of a column the code that the right ones give it."""
     if old.column.kind != new.column.kind:
         return False
     if new.column.kind == "text":
@@ -120,6 +134,9 @@ def _same(old: Coder, new: Coder, record: Any) -> bool:
         return before == after and old.fill == new.fill
     if getattr(record, "missing", 0) and old.fill != new.fill:
         return False
+    if record.n_few < len(record.few):  # all values are known
+        few = record.few[: record.n_few, None]
+        return bool(((few > old.edges).sum(axis=1) == (few > new.edges).sum(axis=1)).all())
     return all(g == e or _nothing_between(g, e, i, record) for i, (g, e) in enumerate(zip(old.edges, new.edges)))
 
 
@@ -129,4 +146,5 @@ def _nothing_between(one: float, other: float, i: int, record: Any) -> bool:
     rank = record.ranks[i]
     if not (rank.low <= low and high <= rank.high) or rank.histogram is not None:
         return False
+    rank.gather()
     return not ((rank.values > low) & (rank.values <= high)).any()

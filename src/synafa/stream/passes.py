@@ -1,9 +1,9 @@
-"""A stream to exact pair counts: first what each column is and where its edges lie, then the counts.
+"""A stream to exact pair counts, in one pass where a sample says well enough where the edges lie.
 
-When a sample suggests that the edges can be guessed to the last row (few distinct values in every column), rows are
-counted in the first pass already, and the guess is checked against what the pass found; when it was wrong for a single
-row, or when columns are continuous, rows are counted in a pass of their own. Either way the numbers are those of the
-whole table in memory, to the last bit.
+Rows are counted by provisional edges while the right ones are still looked for, and what was counted wrong is put right
+at the end (`opened`). Where that fails (the sample misled, rows come in an order, too much is open), further passes
+look for the edges and a last one counts. Either way the numbers are those of the whole table in memory, to the last
+bit.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from synafa.files import content_hash
 from synafa.information.codes import MAX_BINS
 from synafa.information.counts import PairCounts
 from synafa.stream.checkpoint import Checkpoint
-from synafa.stream.columns import Coder, NumberColumn, TextColumn, column_of
-from synafa.stream.counting import KEPT_ROWS, Counter, each, same_codes
+from synafa.stream.columns import Coder, NumberColumn, column_of
+from synafa.stream.counting import KEPT_ROWS, Counter, each, first_rows
 from synafa.stream.labels import Labels
+from synafa.stream.opened import OpenCounter
 from synafa.stream.progress import Report, Stage
-from synafa.stream.sources import Batch, Source, open_source
+from synafa.stream.sources import Batch, Source, ahead, open_source
 from synafa.stream.state import Position, load_state, save_state
 from synafa.table.encoder import TableEncoder
 from synafa.table.names import close_names
 
 SAMPLE = 1 << 16  # rows that say where edges probably are
-_FEW = 0.125  # distinct values of a sampled column, as a share of the rows, up to which its edges are guessed
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,28 +130,26 @@ class _Run:
         self.place = Position("first", 1, 0, 0, 0)
         self.total = table.n_rows
         self.counter: Counter | None = None
+        self.opened: OpenCounter | None = None
         self.guessed: list[Coder] = []
         sample = table.sample(self.names, SAMPLE)
         self.records = [column_of(n, table.schema[n], n_bins, len(self.names), sample[n]) for n in self.names]
         self._guess(sample)
 
     def _guess(self, sample: Any) -> None:
-        """Coders from the sample alone, and a counter for the first pass where they may well be right."""
-        few = all(
-            isinstance(record, TextColumn) or sample[record.name].n_unique() <= max(64, _FEW * sample.height)
-            for record in self.records
-        )
-        if not few and self.exact and not self.given:
-            return
+        """Coders from the sample alone, and a counter that begins with them."""
+        fixed = []
         for record in self.records:
-            one = column_of(record.name, self.table.schema[record.name], self.n_bins, 1, sample[record.name])
+            one = record.empty()
             one.update(sample[record.name], "the sample", 0)
             column, edges = one.finished()
             edges = self.given.get(record.name, edges)
             if edges is None:
                 return
+            few = isinstance(one, NumberColumn) and one.n_few <= self.n_bins
+            fixed.append(few or not self.exact or record.name in self.given)
             self.guessed.append(Coder(column, edges))
-        self.counter = Counter(self.guessed, self.n_bins, self.keep)
+        self.opened = OpenCounter(self.records, self.guessed, self.n_bins, fixed)
 
     def streamed(self) -> Streamed:
         """All passes that are needed."""
@@ -171,7 +169,12 @@ class _Run:
         if len(counter.counts.classes) < 2:
             only = str(counter.counts.classes[0])
             raise SynafaError(f"All rows are of one class ({only!r}); there is nothing to tell apart.")
-        codes, y = counter.first_rows()
+        if counter is self.opened:
+            codes, y = first_rows(
+                self.table, self.names, self.labels, counter.coders, counter.counts.classes, self.keep
+            )
+        else:
+            codes, y = counter.first_rows()
         encoder = TableEncoder()
         encoder.columns_ = tuple(coder.column for coder in counter.coders)
         edges = np.stack([coder.edges for coder in counter.coders])
@@ -179,31 +182,31 @@ class _Run:
         return Streamed(encoder, edges, counter.counts, codes, y, self.place.number, self._rank_error(counter))
 
     def _first_pass(self, pool: ThreadPoolExecutor | None) -> None:
-        """Learn the columns, and count if the edges were guessed."""
-        values: list[Any] = [None] * len(self.records)
+        """Learn the columns, and count by provisional edges."""
 
         def learn(batch: Batch) -> None:
+            labels = self.labels.read(batch.frame.to_series(len(self.records)), batch.where, batch.first)
+            if self.opened is not None:
+                self.opened.learn(batch.frame, labels, batch.where, batch.first, pool)
+                assert self.opened.counts is not None
+                self.labels.check(len(self.opened.counts.classes))
+                return
+
             def one(j: int) -> None:
-                record = self.records[j]
-                found = record.update(batch.frame.to_series(j), batch.where, batch.first)
-                values[j] = found if isinstance(record, NumberColumn) else None
+                self.records[j].update(batch.frame.to_series(j), batch.where, batch.first)
 
             each(pool, one, len(self.records))
-            labels = self.labels.read(batch.frame.to_series(len(self.records)), batch.where, batch.first)
-            if self.counter is not None:
-                self.counter.update(values, batch.frame, labels, pool)
-                assert self.counter.counts is not None
-                self.labels.check(len(self.counter.counts.classes))
 
-        self._run("reading and counting" if self.counter else "looking for edges", learn)
+        self._run("reading and counting" if self.opened else "looking for edges", learn)
         self.total = self.place.rows
         if not self.total:
             raise SynafaError("The table has no rows; at least 1 sample is required.")
         coders = self._coders()
         if coders is None:
+            self.opened = None
             self._next("edges")
-        elif self.counter is not None and same_codes(self.guessed, coders, self.records):
-            self.counter.coders = coders
+        elif self.opened is not None and self.opened.settle(coders):
+            self.counter = self.opened
             self.place = Position("done", self.place.number, 0, 0, self.total)
         else:
             self._begin_counting(coders)
@@ -233,6 +236,7 @@ class _Run:
         return numbers_of(batch.frame.to_series(j))
 
     def _begin_counting(self, coders: list[Coder]) -> None:
+        self.opened = None
         self.counter = Counter(coders, self.n_bins, self.keep)
         self._next("count")
 
@@ -267,7 +271,7 @@ class _Run:
         """One pass from where it stands; work is called with every batch."""
         began, before = time.monotonic(), self.place.rows
         columns = [*self.names, self.labels.target]
-        for batch in self.table.batches(columns, part=self.place.part, first=self.place.first):
+        for batch in ahead(self.table.batches(columns, part=self.place.part, first=self.place.first)):
             work(batch)
             done = batch.frame.height
             self.place = Position(

@@ -42,6 +42,9 @@ class Ranks:
     histogram: np.ndarray | None = None
     seen: int = 0
     known: tuple[float, float] | None = None  # the values, once they were found
+    waiting: list[np.ndarray] = field(default_factory=list)  # values in the bracket that were not yet put together
+    n_waiting: int = 0
+    crowd: int = 0  # rows in the bracket from which on it closes
 
     def update(self, doubles: np.ndarray) -> None:
         """Add rows, none of them missing."""
@@ -62,17 +65,46 @@ class Ranks:
             self.seen += read
             doubles = doubles[read:]
             if at:
-                self._add(*np.unique(kept[:at], return_counts=True))
+                self._wait(kept[:at].copy())
                 at = 0
                 if self.histogram is not None:
                     self.update(doubles)
                     return
+
+    def add_inside(self, below: int, seen: int, inside: np.ndarray) -> None:
+        """Add rows of which some values lie below the bracket and these in it."""
+        self.below += below
+        self.seen += seen
+        self._wait(inside)
+
+    def _wait(self, values: np.ndarray) -> None:
+        """Values of the bracket; many at a time are put together."""
+        self.waiting.append(values)
+        self.n_waiting += values.size
+        if self.n_waiting > max(ROOM, len(self.values)):
+            self.gather()
+
+    def gather(self) -> None:
+        """Put all values together, equal ones counted."""
+        if self.waiting:
+            values, self.waiting, self.n_waiting = np.concatenate(self.waiting), [], 0
+            values.sort()
+            self._add(values, np.ones(len(values), np.int64))
+
+    def middle(self) -> float:
+        """The value of the rank as it stands so far, or as near to it as there is one in the bracket."""
+        self.gather()
+        if not len(self.values):
+            return self.low if np.isfinite(self.low) else self.high
+        rank = self.share * self.seen - self.below
+        return float(self.values[min(int(np.searchsorted(np.cumsum(self.counts), rank)), len(self.values) - 1)])
 
     def add_counted(self, values: np.ndarray, counts: np.ndarray) -> None:
         """Add distinct values, ascending, each as often as counted."""
         inside = (values >= self.low) & (values <= self.high)
         self.below += int(counts[values < self.low].sum())
         self.seen += int(counts.sum())
+        self.gather()
         if self.histogram is not None:
             self.merge(Ranks(self.low, self.high, self.share, self.limit, False, 0, values[inside], counts[inside]))
         else:
@@ -80,6 +112,8 @@ class Ranks:
 
     def merge(self, other: Ranks) -> None:
         """Add what another part saw of the same bracket; brackets of parts do not close."""
+        self.gather()
+        other.gather()
         self.below += other.below
         self.seen += other.seen
         if other.histogram is not None and self.histogram is None:
@@ -93,23 +127,40 @@ class Ranks:
             self._add(other.values, other.counts)
 
     def _add(self, values: np.ndarray, counts: np.ndarray) -> None:
-        """Put equal values together; close the bracket, or turn to buckets, when there are too many."""
-        together = np.concatenate([self.values, values])
-        self.values, place = np.unique(together, return_inverse=True)
-        weights = np.concatenate([self.counts, counts])
-        self.counts = np.bincount(place, weights, minlength=len(self.values)).astype(np.int64)  # exact below 2^53
-        if len(self.values) > self.limit:
-            if self.closing:
-                self._close()
-            else:
-                self._to_buckets()
+        """Put equal values together (they are in order); close the bracket, or turn to buckets, when there are too many."""
+        from synafa.stream.kernels.columns import merge_counted
+
+        self.values, self.counts = merge_counted(self.values, self.counts, values, counts)
+        if self.closing and (self._crowded() or len(self.values) > self.limit):
+            self._close()
+            self.crowd = 2 * int(self.counts.sum())
+        elif len(self.values) > self.limit:
+            self._to_buckets()
+
+    def _crowded(self) -> bool:
+        """Whether the bracket holds much more than the rank's uncertainty, and the rank lies well inside.
+
+        Where it does not, rows come in an order and what was seen says little about what is to come.
+        """
+        inside = int(self.counts.sum())
+        rank = self.share * self.seen - self.below
+        return inside > max(self.crowd, 4 * self._reach()) and 0.25 * inside < rank < 0.75 * inside
+
+    def _many(self) -> bool:
+        """Whether the bracket holds many different values."""
+        return len(self.values) > min(64, self.limit // 4)
+
+    def _reach(self) -> float:
+        """Six standard deviations of the rank, at least a sixteenth of the room where there are many values."""
+        spread = 6.0 * np.sqrt(self.share * (1 - self.share) * self.seen)
+        return float(min(max(spread, self.limit // 16), self.limit * 3 // 8) if self._many() else spread)
 
     def _close(self) -> None:
-        """Keep the half of the distinct values around the rank as it stands; the others are counted as they lie."""
-        rank = self.share * self.seen - self.below
-        middle = int(np.searchsorted(np.cumsum(self.counts), rank))
-        first = min(max(0, middle - self.limit // 4), len(self.values) - self.limit // 2)
-        last = first + self.limit // 2
+        """Keep the values around the rank as it stands; the others are counted as they lie."""
+        rank, reach, upto = self.share * self.seen - self.below, self._reach(), np.cumsum(self.counts)
+        first = int(np.searchsorted(upto, rank - reach))
+        last = min(int(np.searchsorted(upto, rank + reach)) + 1, len(self.values))
+        first = min(first, last - 1)
         self.below += int(self.counts[:first].sum())
         self.low, self.high = float(self.values[first]), float(self.values[last - 1])
         self.values, self.counts = self.values[first:last], self.counts[first:last]
@@ -133,6 +184,7 @@ class Ranks:
         """
         if self.known is not None:
             return self.known
+        self.gather()
         counts = self.counts if self.histogram is None else self.histogram
         upto = self.below + np.cumsum(counts)
         if len(upto) and self.below <= ranks[0] and ranks[1] < upto[-1]:
@@ -153,6 +205,7 @@ class Ranks:
     def _again(self) -> None:
         self.below = self.seen = 0
         self.values, self.counts = np.zeros(0), np.zeros(0, np.int64)
+        self.waiting, self.n_waiting = [], 0
         self.histogram, self.closing = None, False
 
 
@@ -211,18 +264,15 @@ def _between(pair: tuple[float, float], part: float) -> float:
 
 def sample_brackets(sample: np.ndarray, n_bins: int, limit: int) -> list[Ranks]:
     """Brackets that very likely hold the quantiles of a column, from a sample of it (NaN: missing)."""
-    there = np.sort(sample[~np.isnan(sample)])
-    ranks = []
-    for i in range(1, n_bins):
-        share = i / n_bins
-        if there.size < 64:
-            ranks.append(Ranks(-np.inf, np.inf, share, limit))
-            continue
-        spread = 6.0 * np.sqrt(share * (1 - share) / there.size)
-        ends = np.clip([share - spread, share + spread], 0.0, 1.0) * (there.size - 1)
-        low, high = float(there[int(ends[0])]), float(there[int(np.ceil(ends[1]))])
-        ranks.append(Ranks(low, high, share, limit))
-    return ranks
+    there = sample[~np.isnan(sample)]
+    shares = np.arange(1, n_bins) / n_bins
+    if there.size < 64:
+        return [Ranks(-np.inf, np.inf, float(share), limit) for share in shares]
+    spread = 6.0 * np.sqrt(shares * (1 - shares) / there.size)
+    ends = np.clip([shares - spread, shares + spread], 0.0, 1.0) * (there.size - 1)
+    lows, highs = np.floor(ends[0]).astype(np.int64), np.ceil(ends[1]).astype(np.int64)
+    ordered = np.partition(there, np.concatenate([lows, highs])).astype(np.float64) + 0.0
+    return [Ranks(*ordered[[low, high]].tolist(), float(s), limit) for low, high, s in zip(lows, highs, shares)]
 
 
 def _keys(values: np.ndarray) -> np.ndarray:
@@ -242,8 +292,10 @@ def state(ranks: list[Ranks]) -> tuple[list[dict[str, Any]], dict[str, np.ndarra
     """Brackets as JSON values and arrays, for checkpoints."""
     meta: list[dict[str, Any]] = []
     arrays: dict[str, np.ndarray] = {}
+    saved = ("low", "high", "share", "limit", "closing", "below", "seen", "crowd")
     for i, rank in enumerate(ranks):
-        plain = {name: getattr(rank, name) for name in ("low", "high", "share", "limit", "closing", "below", "seen")}
+        rank.gather()
+        plain = {name: getattr(rank, name) for name in saved}
         known = None if rank.known is None else list(rank.known)
         meta.append(plain | {"buckets": rank.histogram is not None, "known": known})
         arrays |= {f"values{i}": rank.values, f"counts{i}": rank.counts}

@@ -10,12 +10,14 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
+import queue
 import tempfile
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from synafa.errors import MissingExtraError, SynafaError, retold
 from synafa.stream import files
@@ -24,8 +26,10 @@ from synafa.table.notices import Tell, warn
 if TYPE_CHECKING:
     import polars as pl
 
-BATCH_CELLS = 1 << 22  # cells of a batch, about
+Item = TypeVar("Item")
+BATCH_CELLS = 1 << 23  # cells of a batch, about
 SPOOLED_ROWS = 1 << 20  # rows of a temporary file, about
+SPOTS = 4  # places a sample is taken from; each costs the reading of a row group
 
 
 @dataclass(frozen=True)
@@ -77,9 +81,7 @@ class Source:
                 lazy = self.parts[number]()
                 frames: Iterator[pl.DataFrame]
                 if isinstance(lazy, pl.LazyFrame):
-                    frames = iter(
-                        lazy.select(wanted).slice(done).collect_batches(chunk_size=size, maintain_order=True, lazy=True)
-                    )
+                    frames = _merged(lazy.select(wanted).slice(done).collect_batches(lazy=True), size // 4)
                 else:
                     frames = _skip(lazy, done)
             while True:
@@ -96,7 +98,7 @@ class Source:
         """About n rows from places spread over the parts; from the beginnings of parts of unknown length."""
         import polars as pl
 
-        chosen = sorted({i * len(self.parts) // 8 for i in range(8)})
+        chosen = sorted({i * len(self.parts) // SPOTS for i in range(SPOTS)})
         pieces = []
         for number in chosen:
             length, share = self.rows[number], -(-n // len(chosen))
@@ -105,7 +107,7 @@ class Source:
                 if not isinstance(lazy, pl.LazyFrame):
                     pieces.append(next(iter(lazy), pl.DataFrame(schema=self.schema)).select(columns).head(share))
                     continue
-                spots = 1 if length is None or length <= share else max(1, 8 // len(chosen))
+                spots = 1 if length is None or length <= share else max(1, SPOTS // len(chosen))
                 for spot in range(spots):
                     begin = 0 if length is None else spot * length // spots
                     pieces.append(lazy.select(columns).slice(begin, -(-share // spots)).collect())
@@ -269,6 +271,57 @@ def _spooled(batches: Iterable[pl.DataFrame]) -> Source:
     source.owner = folder
     source.names = ["the stream"] * len(paths)
     return source
+
+
+def _merged(frames: Iterable[pl.DataFrame], least: int) -> Iterator[pl.DataFrame]:
+    """Frames as they come; small ones are put together until they have at least so many rows."""
+    import polars as pl
+
+    waiting: list[pl.DataFrame] = []
+    for frame in frames:
+        waiting.append(frame)
+        if sum(small.height for small in waiting) >= least:
+            yield pl.concat(waiting, rechunk=False) if len(waiting) > 1 else frame
+            waiting = []
+    if waiting:
+        yield pl.concat(waiting, rechunk=False)
+
+
+def ahead(items: Iterator[Item], n: int = 2) -> Iterator[Item]:
+    """The same items, the next n of which are made in a thread meanwhile."""
+    made: queue.Queue[tuple[bool, Any]] = queue.Queue(n)
+    over = threading.Event()
+
+    def put(thing: tuple[bool, Any]) -> bool:
+        while not over.is_set():
+            with suppress(queue.Full):
+                made.put(thing, timeout=0.2)
+                return True
+        return False
+
+    def work() -> None:
+        try:
+            for item in items:
+                if not put((True, item)):
+                    return
+            put((False, None))
+        except BaseException as error:
+            put((False, error))
+
+    thread = threading.Thread(target=work, name="synafa-reading", daemon=True)
+    thread.start()
+    try:
+        while True:
+            more, thing = made.get()
+            if more:
+                yield thing
+            elif thing is None:
+                return
+            else:
+                raise thing
+    finally:
+        over.set()
+        thread.join()
 
 
 def _skip(frames: Iterable[pl.DataFrame], n: int) -> Iterator[pl.DataFrame]:

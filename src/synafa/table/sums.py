@@ -101,6 +101,41 @@ def _add_block(chunks, values, rest, copy):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def _off_grid(values, anchor):  # type: ignore[no-untyped-def]
+    """How many values are not multiples of the anchor's last place."""
+    off = 0
+    for i in range(values.size):
+        value = np.float64(values[i])
+        off += (value + anchor) - anchor != value
+    return off
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def _sum_wide(values):  # type: ignore[no-untyped-def]
+    """`_sum` of values of any type, in double precision."""
+    total = 0.0
+    for i in range(values.size):
+        total += np.float64(values[i])
+    return total
+
+
+@njit(cache=True, nogil=True)
+def add_close(chunks, values, exponent, one):  # type: ignore[no-untyped-def]
+    """Add at most OFTEN finite values in one step where that is exact, which is said; the caller carries.
+
+    exponent : the biased exponent of the largest, as a double; one : room for a number
+    """
+    if not 200 < exponent < 1800:
+        return False
+    anchor = 1.5 * 2.0 ** np.float64(exponent - 1023 + 12)
+    if _off_grid(values, anchor):
+        return False
+    one[0] = _sum_wide(values)
+    _add(chunks, one.view(np.uint64)[0])
+    return True
+
+
+@njit(cache=True, nogil=True)
 def add_doubles(chunks, values):  # type: ignore[no-untyped-def]
     """Add float64 values, all finite."""
     bits = values.view(np.uint64)

@@ -155,3 +155,23 @@ def histogram_bytes(values, counts):  # type: ignore[no-untyped-def]
         tables[0, values[i]] += 1
     for b in range(256):
         counts[b] += tables[0, b] + tables[1, b] + tables[2, b] + tables[3, b]
+
+
+@njit(cache=True, nogil=True)
+def merge_counted(values, counts, more, often):  # type: ignore[no-untyped-def]
+    """Distinct values in order and how often each occurs, from two such lists; in `more` neighbours may be equal."""
+    both, total = np.empty(values.size + more.size), np.empty(values.size + more.size, np.int64)
+    i, k, n = 0, 0, 0
+    while i < values.size or k < more.size:
+        first = k >= more.size or (i < values.size and values[i] <= more[k])
+        value = values[i] if first else more[k]
+        count = counts[i] if first else often[k]
+        i += first
+        k += not first
+        if n and both[n - 1] == value:
+            total[n - 1] += count
+        else:
+            both[n] = value
+            total[n] = count
+            n += 1
+    return both[:n].copy(), total[:n].copy()

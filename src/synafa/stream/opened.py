@@ -1,0 +1,273 @@
+"""Counting while the edges are not yet known: one pass over the data where two would otherwise be needed.
+
+Every column has a provisional edge inside the bracket that will turn out to hold the right one. A row whose value lies
+outside the bracket has its code for good; a row with a value inside is counted by the provisional edge, and is kept:
+its codes, and the values that are open. When the edges are known, the kept rows whose codes change are taken out of the
+counts and counted again. As brackets close, most kept rows turn out to be right and are forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from synafa.information.counts import PairCounts, rows_by_class
+from synafa.stream.columns import Coder, NumberColumn, numbers_of
+from synafa.stream.counting import Counter, each, same
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MOST_BYTES = 1 << 28  # of kept rows and values; a table that needs more is counted in a pass of its own
+_CELL = 16  # bytes of a kept value with its row and column
+
+
+class Window:
+    """Where the edges of one column of numbers may still lie, and the provisional ones.
+
+    coder : provisional edges and fill
+    open : whether the edges may move inside the brackets; otherwise they are given, or a good guess
+    """
+
+    def __init__(self, record: NumberColumn, coder: Coder, fixed: bool) -> None:
+        self.record, self.coder = record, coder
+        self.open = not fixed and self._inside(coder.edges) and bool((np.diff(coder.edges) > 0).all())
+        self._ends: list[tuple[float, float]] = []
+        self._limits: dict[np.dtype[Any], np.ndarray] = {}
+
+    def _inside(self, edges: np.ndarray) -> bool:
+        return all(rank.low <= edge <= rank.high for rank, edge in zip(self.record.ranks, edges))
+
+    def follow(self) -> None:
+        """Move the provisional edges of brackets that have closed to the ranks as they stand."""
+        ends = [(rank.low, rank.high) for rank in self.record.ranks]
+        if ends == self._ends:
+            return
+        if self.open and self._ends:
+            ranks = zip(self.coder.edges, ends, self._ends, self.record.ranks)
+            moved = np.array([edge if now == before else rank.middle() for edge, now, before, rank in ranks])
+            if (np.diff(moved) > 0).all():
+                self.coder = Coder(self.coder.column, moved, self.coder.fill)
+            else:
+                self.open = False
+        self._ends, self._limits = [(rank.low, rank.high) for rank in self.record.ranks], {}
+
+    def limits(self, dtype: np.dtype[Any]) -> np.ndarray:
+        """What `read_column` compares with: the edge, just below the bracket, the bracket's end; for each edge."""
+        self.follow()
+        if dtype not in self._limits:
+            lows, highs = np.array(self._ends).T
+            rows = [_at_most(self.coder.edges, dtype), _below(lows, dtype), _at_most(highs, dtype)]
+            self._limits[dtype] = np.ascontiguousarray(np.stack(rows, axis=1))
+        return self._limits[dtype]
+
+    def right(self, coder: Coder) -> bool:
+        """Whether every value outside the brackets has the code that these edges give it."""
+        if not self.open:
+            return same(self.coder, coder, self.record)
+        if self.record.missing and coder.fill != self.coder.fill:
+            return False
+        return self._inside(coder.edges)
+
+
+def _at_most(values: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """The largest numbers of a type that are not above the values."""
+    with np.errstate(over="ignore"):
+        near = values.astype(dtype)
+    return np.where(near.astype(np.float64) > values, np.nextafter(near, dtype.type(-np.inf)), near)
+
+
+def _below(values: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """The largest numbers of a type that are below the values."""
+    with np.errstate(over="ignore"):
+        near = values.astype(dtype)
+    return np.where(near.astype(np.float64) >= values, np.nextafter(near, dtype.type(-np.inf)), near)
+
+
+class KeptRows:
+    """Rows with an open value: their provisional bits and classes, and which value of which column is open."""
+
+    def __init__(self, n_planes: int) -> None:
+        self.bits = np.zeros((0, -(-n_planes // 64)), np.uint64)
+        self.classes: list[Any] = []
+        self.y = np.zeros(0, np.int32)  # places in `classes`, which are in the order of their coming
+        self.row, self.column, self.value = np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0)
+        self._waiting: list[tuple[np.ndarray, ...]] = []
+        self.n_bytes = 0
+
+    def add(self, bits: np.ndarray, labels: np.ndarray, row: np.ndarray, column: np.ndarray, value: np.ndarray) -> None:
+        """Add rows; `row` counts from the first of them."""
+        distinct, places = np.unique(labels, return_inverse=True)
+        self.classes += [label for label in distinct.tolist() if label not in self.classes]
+        y = np.array([self.classes.index(label) for label in distinct.tolist()], np.int32)[places]
+        self._waiting.append((bits, y, row, column, value))
+        self.n_bytes += bits.nbytes + y.nbytes + _CELL * len(row)
+
+    def gather(self) -> None:
+        """Put what was added to the rest."""
+        parts = [(self.bits, self.y, self.row, self.column, self.value), *self._waiting]
+        first = np.cumsum([0, *(len(part[1]) for part in parts)])
+        self.bits, self.y = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+        self.row = np.concatenate([part[2] + start for part, start in zip(parts, first)]).astype(np.int32)
+        self.column, self.value = (np.concatenate([part[i] for part in parts]) for i in (3, 4))
+        self._waiting = []
+
+    def forget(self, settled: np.ndarray) -> None:
+        """Drop some values, and the rows that have none left."""
+        self.row, self.column, self.value = self.row[~settled], self.column[~settled], self.value[~settled]
+        used = np.zeros(len(self.y), bool)
+        used[self.row] = True
+        self.row = (np.cumsum(used) - 1)[self.row].astype(np.int32)
+        self.bits, self.y = self.bits[used], self.y[used]
+        self.n_bytes = self.bits.nbytes + self.y.nbytes + _CELL * len(self.row)
+
+    def codes(self, rows: np.ndarray, n_features: int, width: int) -> np.ndarray:
+        """Provisional codes of some rows, uint8 (rows, D)."""
+        bits = np.unpackbits(self.bits[rows].view(np.uint8), axis=1, bitorder="little")[:, : n_features * width]
+        weights = np.arange(1, width + 1, dtype=np.uint8)
+        return (bits.reshape(len(rows), n_features, width) * weights).sum(axis=2, dtype=np.uint8)
+
+    def code_of(self, width: int) -> np.ndarray:
+        """The provisional code of every open value."""
+        code = np.zeros(len(self.row), np.uint8)
+        for b in range(width):
+            plane = self.column * width + b
+            bit = self.bits[self.row, plane // 64] >> (plane % 64).astype(np.uint64) & np.uint64(1)
+            code += (b + 1) * bit.astype(np.uint8)
+        return code
+
+
+class OpenCounter(Counter):
+    """Counts by provisional edges, which `settle` makes right.
+
+    Parameters
+    ----------
+    records : what each column is found to be; their brackets close while rows are counted
+    coders : provisional ones
+    fixed : whether the edges of a column are given and do not move
+    """
+
+    def __init__(self, records: Sequence[Any], coders: Sequence[Coder], n_bins: int, fixed: Sequence[bool]) -> None:
+        super().__init__(coders, n_bins, 0)
+        self.records = list(records)
+        self.windows = [
+            Window(record, coder, still) if isinstance(record, NumberColumn) else None
+            for record, coder, still in zip(records, coders, fixed)
+        ]
+        self.kept_rows = KeptRows(len(self.coders) * (n_bins - 1))
+        self.given_up = False
+
+    def learn(self, frame: pl.DataFrame, labels: Any, where: str, first: int, pool: ThreadPoolExecutor | None) -> None:
+        """Add a batch: to what is known of the columns, and to the counts."""
+        from synafa.stream.kernels import bits as kernels
+
+        classes, indices = labels
+        width, n_words = self.n_bins - 1, -(-frame.height // 64)
+        few = len(classes) <= kernels.FEW_CLASSES
+        order = None
+        if few:
+            masks, moves = kernels.class_moves(indices, len(classes))
+            starts = class_starts(np.bincount(indices, minlength=len(classes)))
+        else:
+            order, starts = rows_by_class(indices, len(classes))
+        planes = np.empty((len(self.coders) * width, n_words), np.uint64)
+        grouped = np.empty((len(self.coders) * width, starts[-1]), np.uint64)
+        cells: list[Any] = [None] * len(self.coders)
+
+        def one(j: int) -> None:
+            mine, window = planes[j * width : (j + 1) * width], self.windows[j]
+            series = frame.to_series(j)
+            record = self.records[j]
+            if window is None:
+                record.update(series, where, first)
+                coder = self.coders[j]
+                kernels.code_column(coder.values(series), coder.edges, coder.fill, mine)
+            else:
+                values = numbers_of(series)
+                if values.dtype.itemsize == 1:
+                    window.open = False  # all values of such a column will be known
+                    record.add(values, where, first)
+                    kernels.code_column(values, window.coder.edges, window.coder.fill, mine)
+                else:
+                    cells[j] = record.look(values, window, where, first, mine)
+            if few:
+                kernels.by_class_few(mine, masks, moves, starts, grouped[j * width : (j + 1) * width])
+            else:
+                kernels.by_class_many(mine, order, grouped[j * width : (j + 1) * width])
+
+        each(pool, one, len(self.coders))
+        self.add(classes, grouped, starts, np.bincount(indices, minlength=len(classes)))
+        if not self.given_up:
+            self._keep(planes, classes[indices], cells)
+
+    def _keep(self, planes: np.ndarray, labels: np.ndarray, cells: list[Any]) -> None:
+        from synafa.stream.kernels.bits import rows_of
+
+        there = [(j, rows, values) for j, found in enumerate(cells) if found for rows, values in found if len(rows)]
+        if not there:
+            return
+        marked = np.zeros(len(labels), bool)
+        for _, rows, _ in there:
+            marked[rows] = True
+        wanted = np.flatnonzero(marked)
+        place = np.cumsum(marked) - 1
+        bits = np.empty((len(wanted), self.kept_rows.bits.shape[1]), np.uint64)
+        rows_of(planes, wanted, bits)
+        self.kept_rows.add(
+            bits,
+            labels[wanted],
+            np.concatenate([place[rows] for _, rows, _ in there]).astype(np.int32),
+            np.concatenate([np.full(len(rows), j, np.int32) for j, rows, _ in there]),
+            np.concatenate([values for _, _, values in there]),
+        )
+        if self.kept_rows.n_bytes > MOST_BYTES:
+            self.prune()
+            if self.kept_rows.n_bytes > MOST_BYTES // 2:
+                self.kept_rows, self.given_up = KeptRows(len(planes)), True
+
+    def prune(self) -> None:
+        """Forget values outside their brackets as they are by now, if the code they got is the one they will have."""
+        kept, width = self.kept_rows, self.n_bins - 1
+        kept.gather()
+        least, most = np.full((2, len(self.coders), width), np.inf)
+        for j, window in enumerate(self.windows):
+            if window is not None:
+                least[j], most[j] = np.array([(rank.low, rank.high) for rank in window.record.ranks]).T
+        value = kept.value[:, None]
+        over = value > most[kept.column]
+        outside = (over | (value <= least[kept.column])).all(axis=1)
+        kept.forget(outside & (over.sum(axis=1) == kept.code_of(width)))
+
+    def settle(self, coders: list[Coder]) -> bool:
+        """Make the counts those of the right edges; False, and nothing is changed, where that cannot be done."""
+        if self.given_up or self.counts is None:
+            return False
+        for window, old, new, record in zip(self.windows, self.coders, coders, self.records):
+            if not (same(old, new, record) if window is None else window.right(new)):
+                return False
+        kept, width = self.kept_rows, self.n_bins - 1
+        kept.gather()
+        edges = np.stack([coder.edges for coder in coders])
+        right = (kept.value[:, None] > edges[kept.column]).sum(axis=1).astype(np.uint8)
+        wrong = right != kept.code_of(width)
+        if wrong.any():
+            rows, place = np.unique(kept.row[wrong], return_inverse=True)
+            labels = np.asarray(kept.classes, dtype=self.counts.classes.dtype)[kept.y[rows]]
+            codes = kept.codes(rows, len(coders), width)
+            for sign in (-1, 1):
+                part = PairCounts(len(coders), self.n_bins, self.counts.classes).update(codes, labels)
+                self.counts.plane_counts += sign * part.plane_counts
+                self.counts.joint += sign * part.joint
+                codes[place, kept.column[wrong]] = right[wrong]
+        self.coders = coders
+        return True
+
+
+def class_starts(sizes: np.ndarray) -> np.ndarray:
+    """The first word of each class, as `rows_by_class` places them."""
+    from synafa.information.kernels.counts import WORDS
+
+    return np.concatenate([[0], WORDS * np.cumsum(-(-sizes // (64 * WORDS)))])
