@@ -1,4 +1,4 @@
-"""A long table for benchmarks, as Parquet files: columns of float32 that carry a little of the class, ten of them in pairs.
+"""A long table for benchmarks, as Parquet files: columns of float32 that carry a little of the class.
 
 `levels` rounds to 1/32, so that Parquet's dictionaries take about a byte a cell (100 million x 50: about 5 GB, as
 measured values with few digits do); `continuous` keeps all bits (20 GB).

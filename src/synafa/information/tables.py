@@ -128,7 +128,7 @@ class InformationTables:
         1.0
         """
         stream = import_module("synafa.stream.passes")  # lies above; only this convenience looks up to it
-        return cls.from_counts(stream.stream_counts(source, target, n_bins=n_bins, **settings).counts)
+        return cls.from_counts(stream.stream_counts(source, target, n_bins=n_bins, **{"keep": 0} | settings).counts)
 
     @classmethod
     def from_counts(cls, counts: PairCounts) -> InformationTables:

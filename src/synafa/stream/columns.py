@@ -6,6 +6,7 @@ the whole table been in memory.
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,6 +65,17 @@ def texts_of(series: pl.Series) -> pl.Series:
     return text.set(text == "", None)
 
 
+_rooms = threading.local()
+
+
+def _room(n_edges: int, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Arrays (edges, rows) of doubles and of int32 that every thread uses again: fresh memory costs time."""
+    there = getattr(_rooms, "arrays", None)
+    if there is None or there[0].shape[0] != n_edges or there[0].shape[1] < n_rows:
+        there = _rooms.arrays = np.empty((n_edges, n_rows)), np.empty((n_edges, n_rows), np.int32)
+    return there
+
+
 class NumberColumn:
     """The record of a column of numbers."""
 
@@ -97,15 +109,14 @@ class NumberColumn:
 
     def look(
         self, values: np.ndarray, window: Any, where: str, first: int, planes: np.ndarray
-    ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Add a batch and fill its bits by provisional edges; returns rows and values that are open, for each edge."""
+    ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Add a batch and fill its bits by provisional edges; returns rows, values and codes that are open."""
         from synafa.stream.kernels.bits import read_column
 
         if values.dtype.kind != "f":
-            values = values.astype(np.float64)
+            values = values.astype(np.float32 if values.dtype.itemsize <= 2 else np.float64)  # exact
         whole = np.int32 if values.dtype.itemsize == 4 else np.int64
-        kept = np.empty((len(self.ranks), values.size))
-        rows = np.empty((len(self.ranks), values.size), np.int32)
+        kept, rows = _room(len(self.ranks), values.size)
         at, over = np.zeros((2, len(self.ranks)), np.int64)
         limits = window.limits(values.dtype)
         missing, odd, self.n_few = read_column(
@@ -138,7 +149,9 @@ class NumberColumn:
             if values.size >= _MANY and chosen.sum() > values.size // 8:
                 window.open = False  # ties: too many rows would wait for the edge
             if window.open:
-                cells.append((rows[i, : at[i]][chosen], inside[chosen]))
+                open_values = inside[chosen]
+                codes = np.searchsorted(window.coder.edges, open_values).astype(np.uint8)
+                cells.append((rows[i, : at[i]][chosen], open_values, codes))
         return cells if window.open else []
 
     def _infinite(self, where: str, row: int) -> SynafaError:
@@ -230,6 +243,11 @@ class TextColumn:
         self.name, self.n_bins = name, n_bins
         self.n = 0
         self.counts: dict[str, int] = {}
+
+    @property
+    def missing(self) -> int:
+        """Rows without a text."""
+        return self.n - sum(self.counts.values())
 
     def empty(self) -> TextColumn:
         """A record of nothing."""

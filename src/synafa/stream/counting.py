@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,17 +19,44 @@ if TYPE_CHECKING:
     from synafa.stream.labels import Labels
     from synafa.stream.sources import Source
 
+_SMALL = 1 << 27  # words that are compared, below which one thread counts
 KEPT_ROWS = 100_000  # training rows whose codes are kept, for decision graphs
 
 
-def each(pool: ThreadPoolExecutor | None, work: Callable[[int], Any], n: int) -> None:
-    """Do n pieces of work, in threads when there is a pool; the first error is raised."""
-    if pool is None:
-        for i in range(n):
+@dataclass(frozen=True)
+class Pool:
+    """Threads, and whether they are needed at the moment."""
+
+    threads: ThreadPoolExecutor
+    n_threads: int
+    needed: Callable[[], bool]
+
+
+def each(pool: Pool | None, work: Callable[[int], Any], n: int) -> None:
+    """Do n pieces of work, in threads where they are needed; the first error is raised."""
+
+    def share(first: int, step: int) -> None:
+        for i in range(first, n, step):
             work(i)
+
+    if pool is None or not pool.needed():
+        share(0, 1)
     else:
-        for _ in pool.map(work, range(n), chunksize=1):
-            pass
+        for future in [pool.threads.submit(share, k, pool.n_threads) for k in range(pool.n_threads)]:
+            future.result()
+
+
+@contextmanager
+def compiled_threads(planes: np.ndarray) -> Iterator[None]:
+    """Compiled code counts few planes in one thread: waking another takes longer, and the reader needs it."""
+    from numba import get_num_threads, set_num_threads
+
+    before = get_num_threads()
+    set_num_threads(1 if planes.shape[0] * planes.size < _SMALL else before)
+    try:
+        yield
+    finally:
+        set_num_threads(before)
 
 
 class Counter:
@@ -52,7 +81,7 @@ class Counter:
         values: Sequence[np.ndarray | None],
         frame: pl.DataFrame,
         labels: tuple[np.ndarray, np.ndarray],
-        pool: ThreadPoolExecutor | None = None,
+        pool: Pool | None = None,
     ) -> None:
         """Add a batch; `values` holds encoded columns where they are known, others are taken from the frame."""
         from synafa.stream.kernels.columns import pack_column
@@ -74,7 +103,8 @@ class Counter:
 
         each(pool, pack, len(self.coders))
         sizes = np.bincount(indices, minlength=len(classes))
-        self.add(classes, planes, starts, sizes)
+        with compiled_threads(planes):
+            self.add(classes, planes, starts, sizes)
         if first:
             self.kept.append(kept)
             self.kept_labels.append(classes[indices[:first]])
@@ -123,7 +153,7 @@ def first_rows(
 
 def same(old: Coder, new: Coder, record: Any) -> bool:
     """Whether guessed edges gave every cell of a column the code that the right ones give it."""
-    if old.column.kind != new.column.kind:
+    if old.column.kind != new.column.kind or (record.missing and old.fill != new.fill):
         return False
     if new.column.kind == "text":
         if not set(new.column.categories) <= set(old.column.categories):
@@ -131,9 +161,7 @@ def same(old: Coder, new: Coder, record: Any) -> bool:
         place = {category: float(i) for i, category in enumerate(old.column.categories)}
         before = [int((place[category] > old.edges).sum()) for category in new.column.categories]
         after = [int((i > new.edges).sum()) for i in range(len(new.column.categories))]
-        return before == after and old.fill == new.fill
-    if getattr(record, "missing", 0) and old.fill != new.fill:
-        return False
+        return before == after
     if record.n_few < len(record.few):  # all values are known
         few = record.few[: record.n_few, None]
         return bool(((few > old.edges).sum(axis=1) == (few > new.edges).sum(axis=1)).all())

@@ -9,20 +9,19 @@ counts and counted again. As brackets close, most kept rows turn out to be right
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from synafa.information.counts import PairCounts, rows_by_class
 from synafa.stream.columns import Coder, NumberColumn, numbers_of
-from synafa.stream.counting import Counter, each, same
+from synafa.stream.counting import Counter, Pool, compiled_threads, each, same
 
 if TYPE_CHECKING:
     import polars as pl
 
 MOST_BYTES = 1 << 28  # of kept rows and values; a table that needs more is counted in a pass of its own
-_CELL = 16  # bytes of a kept value with its row and column
+_CELL = 17  # bytes of a kept value with its row, column and code
 
 
 class Window:
@@ -54,6 +53,11 @@ class Window:
             else:
                 self.open = False
         self._ends, self._limits = [(rank.low, rank.high) for rank in self.record.ranks], {}
+
+    def restore(self, edges: np.ndarray, still_open: bool) -> None:
+        """Continue with other provisional edges, from which the brackets have not moved."""
+        self.coder, self.open = Coder(self.coder.column, edges, self.coder.fill), still_open
+        self._ends, self._limits = [], {}
 
     def limits(self, dtype: np.dtype[Any]) -> np.ndarray:
         """What `read_column` compares with: the edge, just below the bracket, the bracket's end; for each edge."""
@@ -95,29 +99,39 @@ class KeptRows:
         self.classes: list[Any] = []
         self.y = np.zeros(0, np.int32)  # places in `classes`, which are in the order of their coming
         self.row, self.column, self.value = np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0)
+        self.code = np.zeros(0, np.uint8)  # the provisional one
         self._waiting: list[tuple[np.ndarray, ...]] = []
         self.n_bytes = 0
 
-    def add(self, bits: np.ndarray, labels: np.ndarray, row: np.ndarray, column: np.ndarray, value: np.ndarray) -> None:
-        """Add rows; `row` counts from the first of them."""
-        distinct, places = np.unique(labels, return_inverse=True)
+    def add(
+        self,
+        bits: np.ndarray,
+        labels: tuple[np.ndarray, np.ndarray],
+        row: np.ndarray,
+        column: np.ndarray,
+        value: np.ndarray,
+        code: np.ndarray,
+    ) -> None:
+        """Add rows, with their classes and each row's place among them; `row` counts from the first of them."""
+        distinct, places = labels
         self.classes += [label for label in distinct.tolist() if label not in self.classes]
         y = np.array([self.classes.index(label) for label in distinct.tolist()], np.int32)[places]
-        self._waiting.append((bits, y, row, column, value))
+        self._waiting.append((bits, y, row, column, value, code))
         self.n_bytes += bits.nbytes + y.nbytes + _CELL * len(row)
 
     def gather(self) -> None:
         """Put what was added to the rest."""
-        parts = [(self.bits, self.y, self.row, self.column, self.value), *self._waiting]
+        parts = [(self.bits, self.y, self.row, self.column, self.value, self.code), *self._waiting]
         first = np.cumsum([0, *(len(part[1]) for part in parts)])
         self.bits, self.y = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
-        self.row = np.concatenate([part[2] + start for part, start in zip(parts, first)]).astype(np.int32)
-        self.column, self.value = (np.concatenate([part[i] for part in parts]) for i in (3, 4))
+        self.row = np.concatenate([part[2] + np.int32(start) for part, start in zip(parts, first)])
+        self.column, self.value, self.code = (np.concatenate([part[i] for part in parts]) for i in (3, 4, 5))
         self._waiting = []
 
     def forget(self, settled: np.ndarray) -> None:
         """Drop some values, and the rows that have none left."""
-        self.row, self.column, self.value = self.row[~settled], self.column[~settled], self.value[~settled]
+        for name in ("row", "column", "value", "code"):
+            setattr(self, name, getattr(self, name)[~settled])
         used = np.zeros(len(self.y), bool)
         used[self.row] = True
         self.row = (np.cumsum(used) - 1)[self.row].astype(np.int32)
@@ -129,15 +143,6 @@ class KeptRows:
         bits = np.unpackbits(self.bits[rows].view(np.uint8), axis=1, bitorder="little")[:, : n_features * width]
         weights = np.arange(1, width + 1, dtype=np.uint8)
         return (bits.reshape(len(rows), n_features, width) * weights).sum(axis=2, dtype=np.uint8)
-
-    def code_of(self, width: int) -> np.ndarray:
-        """The provisional code of every open value."""
-        code = np.zeros(len(self.row), np.uint8)
-        for b in range(width):
-            plane = self.column * width + b
-            bit = self.bits[self.row, plane // 64] >> (plane % 64).astype(np.uint64) & np.uint64(1)
-            code += (b + 1) * bit.astype(np.uint8)
-        return code
 
 
 class OpenCounter(Counter):
@@ -160,7 +165,7 @@ class OpenCounter(Counter):
         self.kept_rows = KeptRows(len(self.coders) * (n_bins - 1))
         self.given_up = False
 
-    def learn(self, frame: pl.DataFrame, labels: Any, where: str, first: int, pool: ThreadPoolExecutor | None) -> None:
+    def learn(self, frame: pl.DataFrame, labels: Any, where: str, first: int, pool: Pool | None) -> None:
         """Add a batch: to what is known of the columns, and to the counts."""
         from synafa.stream.kernels import bits as kernels
 
@@ -186,46 +191,42 @@ class OpenCounter(Counter):
                 coder = self.coders[j]
                 kernels.code_column(coder.values(series), coder.edges, coder.fill, mine)
             else:
-                values = numbers_of(series)
-                if values.dtype.itemsize == 1:
-                    window.open = False  # all values of such a column will be known
-                    record.add(values, where, first)
-                    kernels.code_column(values, window.coder.edges, window.coder.fill, mine)
-                else:
-                    cells[j] = record.look(values, window, where, first, mine)
+                cells[j] = record.look(numbers_of(series), window, where, first, mine)
             if few:
                 kernels.by_class_few(mine, masks, moves, starts, grouped[j * width : (j + 1) * width])
             else:
                 kernels.by_class_many(mine, order, grouped[j * width : (j + 1) * width])
 
         each(pool, one, len(self.coders))
-        self.add(classes, grouped, starts, np.bincount(indices, minlength=len(classes)))
+        with compiled_threads(grouped):
+            self.add(classes, grouped, starts, np.bincount(indices, minlength=len(classes)))
         if not self.given_up:
-            self._keep(planes, classes[indices], cells)
+            self._keep(planes, labels, cells)
 
-    def _keep(self, planes: np.ndarray, labels: np.ndarray, cells: list[Any]) -> None:
+    def _keep(self, planes: np.ndarray, labels: tuple[np.ndarray, np.ndarray], cells: list[Any]) -> None:
         from synafa.stream.kernels.bits import rows_of
 
-        there = [(j, rows, values) for j, found in enumerate(cells) if found for rows, values in found if len(rows)]
+        there = [(j, *cell) for j, found in enumerate(cells) if found for cell in found if len(cell[0])]
         if not there:
             return
-        marked = np.zeros(len(labels), bool)
-        for _, rows, _ in there:
+        marked = np.zeros(len(labels[1]), bool)
+        for _, rows, *_ in there:
             marked[rows] = True
         wanted = np.flatnonzero(marked)
-        place = np.cumsum(marked) - 1
+        place = np.cumsum(marked, dtype=np.int32) - np.int32(1)
         bits = np.empty((len(wanted), self.kept_rows.bits.shape[1]), np.uint64)
         rows_of(planes, wanted, bits)
         self.kept_rows.add(
             bits,
-            labels[wanted],
-            np.concatenate([place[rows] for _, rows, _ in there]).astype(np.int32),
-            np.concatenate([np.full(len(rows), j, np.int32) for j, rows, _ in there]),
-            np.concatenate([values for _, _, values in there]),
+            (labels[0], labels[1][wanted]),
+            np.concatenate([place[rows] for _, rows, *_ in there]),
+            np.concatenate([np.full(len(rows), j, np.int32) for j, rows, *_ in there]),
+            np.concatenate([values for _, _, values, _ in there]),
+            np.concatenate([codes for *_, codes in there]),
         )
         if self.kept_rows.n_bytes > MOST_BYTES:
             self.prune()
-            if self.kept_rows.n_bytes > MOST_BYTES // 2:
+            if self.kept_rows.n_bytes > MOST_BYTES * 3 // 4:
                 self.kept_rows, self.given_up = KeptRows(len(planes)), True
 
     def prune(self) -> None:
@@ -235,11 +236,13 @@ class OpenCounter(Counter):
         least, most = np.full((2, len(self.coders), width), np.inf)
         for j, window in enumerate(self.windows):
             if window is not None:
+                for rank in window.record.ranks:
+                    rank.gather()
                 least[j], most[j] = np.array([(rank.low, rank.high) for rank in window.record.ranks]).T
         value = kept.value[:, None]
         over = value > most[kept.column]
         outside = (over | (value <= least[kept.column])).all(axis=1)
-        kept.forget(outside & (over.sum(axis=1) == kept.code_of(width)))
+        kept.forget(outside & (over.sum(axis=1) == kept.code))
 
     def settle(self, coders: list[Coder]) -> bool:
         """Make the counts those of the right edges; False, and nothing is changed, where that cannot be done."""
@@ -251,8 +254,10 @@ class OpenCounter(Counter):
         kept, width = self.kept_rows, self.n_bins - 1
         kept.gather()
         edges = np.stack([coder.edges for coder in coders])
-        right = (kept.value[:, None] > edges[kept.column]).sum(axis=1).astype(np.uint8)
-        wrong = right != kept.code_of(width)
+        right = np.zeros(len(kept.value), np.uint8)
+        for b in range(width):
+            right += kept.value > edges[:, b][kept.column]
+        wrong = right != kept.code
         if wrong.any():
             rows, place = np.unique(kept.row[wrong], return_inverse=True)
             labels = np.asarray(kept.classes, dtype=self.counts.classes.dtype)[kept.y[rows]]
@@ -264,6 +269,38 @@ class OpenCounter(Counter):
                 codes[place, kept.column[wrong]] = right[wrong]
         self.coders = coders
         return True
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """JSON values and arrays for a checkpoint."""
+        kept = self.kept_rows
+        kept.gather()
+        arrays = {name: getattr(kept, name) for name in _ARRAYS}
+        edges = []
+        for window, coder in zip(self.windows, self.coders):
+            if window is not None:
+                window.follow()
+            edges.append(coder.edges if window is None else window.coder.edges)
+        arrays["edges"] = np.stack(edges)
+        if self.counts is not None:
+            arrays["counts"] = np.frombuffer(self.counts.to_bytes(), np.uint8)
+        open_ones = [window is not None and window.open for window in self.windows]
+        return {"open": open_ones, "given_up": self.given_up, "classes": kept.classes}, arrays
+
+    def from_state(self, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        """Continue from a checkpoint, with the same guessed coders and with restored records."""
+        kept = self.kept_rows = KeptRows(len(self.coders) * (self.n_bins - 1))
+        for name in _ARRAYS:
+            setattr(kept, name, arrays[name])
+        kept.classes, self.given_up = list(meta["classes"]), meta["given_up"]
+        kept.forget(np.zeros(len(kept.row), bool))
+        for window, edges, still_open in zip(self.windows, arrays["edges"], meta["open"]):
+            if window is not None:
+                window.restore(edges, still_open)
+        if "counts" in arrays:
+            self.counts = PairCounts.from_bytes(arrays["counts"].tobytes())
+
+
+_ARRAYS = ("bits", "y", "row", "column", "value", "code")
 
 
 def class_starts(sizes: np.ndarray) -> np.ndarray:

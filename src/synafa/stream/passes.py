@@ -23,8 +23,8 @@ from synafa.files import content_hash
 from synafa.information.codes import MAX_BINS
 from synafa.information.counts import PairCounts
 from synafa.stream.checkpoint import Checkpoint
-from synafa.stream.columns import Coder, NumberColumn, column_of
-from synafa.stream.counting import KEPT_ROWS, Counter, each, first_rows
+from synafa.stream.columns import Coder, NumberColumn, column_of, numbers_of
+from synafa.stream.counting import KEPT_ROWS, Counter, Pool, each, first_rows
 from synafa.stream.labels import Labels
 from synafa.stream.opened import OpenCounter
 from synafa.stream.progress import Report, Stage
@@ -33,7 +33,7 @@ from synafa.stream.state import Position, load_state, save_state
 from synafa.table.encoder import TableEncoder
 from synafa.table.names import close_names
 
-SAMPLE = 1 << 16  # rows that say where edges probably are
+SAMPLE = 1 << 15  # rows that say where edges probably are
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +128,7 @@ class _Run:
         shape = [list(map(str, table.schema.values())), target, self.names, n_bins, str(edges)[:1000], keep]
         self.checkpoint = Checkpoint(checkpoint, content_hash([table.identity, shape]), every)
         self.place = Position("first", 1, 0, 0, 0)
+        self.pace = _Pace()
         self.total = table.n_rows
         self.counter: Counter | None = None
         self.opened: OpenCounter | None = None
@@ -141,7 +142,11 @@ class _Run:
         fixed = []
         for record in self.records:
             one = record.empty()
-            one.update(sample[record.name], "the sample", 0)
+            if isinstance(one, NumberColumn):
+                values = numbers_of(sample[record.name])
+                one.add(values[~np.isinf(values)], "the sample", 0)
+            else:
+                one.update(sample[record.name], "the sample", 0)
             column, edges = one.finished()
             edges = self.given.get(record.name, edges)
             if edges is None:
@@ -156,7 +161,7 @@ class _Run:
         saved = self.checkpoint.read()
         if saved is not None:
             self.place = load_state(self, *saved)
-        with _threads() as pool:
+        with _threads(self.pace) as pool:
             if self.place.stage == "first":
                 self._first_pass(pool)
             if self.place.stage == "edges":
@@ -169,7 +174,7 @@ class _Run:
         if len(counter.counts.classes) < 2:
             only = str(counter.counts.classes[0])
             raise SynafaError(f"All rows are of one class ({only!r}); there is nothing to tell apart.")
-        if counter is self.opened:
+        if isinstance(counter, OpenCounter):
             codes, y = first_rows(
                 self.table, self.names, self.labels, counter.coders, counter.counts.classes, self.keep
             )
@@ -181,7 +186,7 @@ class _Run:
         self.checkpoint.remove()
         return Streamed(encoder, edges, counter.counts, codes, y, self.place.number, self._rank_error(counter))
 
-    def _first_pass(self, pool: ThreadPoolExecutor | None) -> None:
+    def _first_pass(self, pool: Pool | None) -> None:
         """Learn the columns, and count by provisional edges."""
 
         def learn(batch: Batch) -> None:
@@ -211,7 +216,7 @@ class _Run:
         else:
             self._begin_counting(coders)
 
-    def _edge_passes(self, pool: ThreadPoolExecutor | None) -> None:
+    def _edge_passes(self, pool: Pool | None) -> None:
         """Passes that only look for edges, until all are known."""
         while True:
 
@@ -219,7 +224,7 @@ class _Run:
                 def one(j: int) -> None:
                     record = self.records[j]
                     if isinstance(record, NumberColumn):
-                        record.again(self._numbers(batch, j))
+                        record.again(numbers_of(batch.frame.to_series(j)))
 
                 each(pool, one, len(self.records))
 
@@ -229,18 +234,12 @@ class _Run:
                 return self._begin_counting(coders)
             self._next("edges")
 
-    @staticmethod
-    def _numbers(batch: Batch, j: int) -> np.ndarray:
-        from synafa.stream.columns import numbers_of
-
-        return numbers_of(batch.frame.to_series(j))
-
     def _begin_counting(self, coders: list[Coder]) -> None:
         self.opened = None
         self.counter = Counter(coders, self.n_bins, self.keep)
         self._next("count")
 
-    def _count_pass(self, pool: ThreadPoolExecutor | None) -> None:
+    def _count_pass(self, pool: Pool | None) -> None:
         nothing = [None] * len(self.names)
 
         def count(batch: Batch) -> None:
@@ -271,7 +270,8 @@ class _Run:
         """One pass from where it stands; work is called with every batch."""
         began, before = time.monotonic(), self.place.rows
         columns = [*self.names, self.labels.target]
-        for batch in ahead(self.table.batches(columns, part=self.place.part, first=self.place.first)):
+        batches = ahead(self.table.batches(columns, part=self.place.part, first=self.place.first))
+        for batch in self.pace.watch(batches):
             work(batch)
             done = batch.frame.height
             self.place = Position(
@@ -357,13 +357,39 @@ def _given(edges: Any, names: list[str], n_bins: int) -> dict[str, np.ndarray]:
     return found
 
 
+class _Pace:
+    """Whether reading or counting is the slower one; only then do more threads than one count.
+
+    Polars reads with as many threads as there are cores, and threads that wait for each other cost time.
+    """
+
+    def __init__(self) -> None:
+        self.reading = self.counting = 0.0
+
+    def watch(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """The same batches, with the time it took to wait for them and to use them."""
+        while True:
+            began = time.monotonic()
+            batch = next(batches, None)
+            came = time.monotonic()
+            self.reading += came - began
+            if batch is None:
+                return
+            yield batch
+            self.counting += time.monotonic() - came
+
+    def behind(self) -> bool:
+        """Whether counting hardly ever waits."""
+        return self.counting > 8 * self.reading
+
+
 @contextmanager
-def _threads() -> Iterator[ThreadPoolExecutor | None]:
-    """As many threads as compiled code uses; none at all for one."""
+def _threads(pace: _Pace) -> Iterator[Pool | None]:
+    """As many threads as compiled code uses, for when they are needed; none at all for one."""
     from numba import get_num_threads
 
     if get_num_threads() == 1:
         yield None
     else:
         with ThreadPoolExecutor(get_num_threads()) as pool:
-            yield pool
+            yield Pool(pool, get_num_threads(), pace.behind)

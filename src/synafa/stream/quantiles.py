@@ -127,7 +127,7 @@ class Ranks:
             self._add(other.values, other.counts)
 
     def _add(self, values: np.ndarray, counts: np.ndarray) -> None:
-        """Put equal values together (they are in order); close the bracket, or turn to buckets, when there are too many."""
+        """Put equal values, which are in order, together; close the bracket, or turn to buckets, when it holds much."""
         from synafa.stream.kernels.columns import merge_counted
 
         self.values, self.counts = merge_counted(self.values, self.counts, values, counts)
@@ -272,7 +272,8 @@ def sample_brackets(sample: np.ndarray, n_bins: int, limit: int) -> list[Ranks]:
     ends = np.clip([shares - spread, shares + spread], 0.0, 1.0) * (there.size - 1)
     lows, highs = np.floor(ends[0]).astype(np.int64), np.ceil(ends[1]).astype(np.int64)
     ordered = np.partition(there, np.concatenate([lows, highs])).astype(np.float64) + 0.0
-    return [Ranks(*ordered[[low, high]].tolist(), float(s), limit) for low, high, s in zip(lows, highs, shares)]
+    ends_of = zip(ordered[lows].tolist(), ordered[highs].tolist(), shares.tolist())
+    return [Ranks(low, high, share, limit) for low, high, share in ends_of]
 
 
 def _keys(values: np.ndarray) -> np.ndarray:

@@ -33,8 +33,12 @@ def save_state(run: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         meta, own = record.to_state()
         records.append(meta)
         arrays |= {f"column{j}.{name}": array for name, array in own.items()}
-    state: dict[str, Any] = {"place": asdict(run.place), "total": run.total, "records": records, "counter": None}
-    if run.counter is not None:
+    state: dict[str, Any] = {"place": asdict(run.place), "total": run.total, "records": records}
+    state |= {"counter": None, "opened": None}
+    if run.opened is not None:
+        state["opened"], more = run.opened.to_state()
+        arrays |= {f"opened.{name}": array for name, array in more.items()}
+    elif run.counter is not None:
         more, state["counter"] = _counter_state(run.counter)
         arrays |= more
     return arrays, state
@@ -49,8 +53,11 @@ def load_state(run: Any, arrays: dict[str, np.ndarray], state: dict[str, Any]) -
     place = Position(**state["place"])
     if state["counter"] is not None:
         run.counter = _restored(run, arrays, state["counter"])
-        if place.stage == "first":
-            run.guessed = run.counter.coders
+    if state["opened"] is None:
+        run.opened = None
+    else:
+        own = {n.removeprefix("opened."): a for n, a in arrays.items() if n.startswith("opened.")}
+        run.opened.from_state(state["opened"], own)
     return place
 
 

@@ -59,7 +59,6 @@ else:
         return _above(edge, values.ctypes.data + first * values.itemsize, edge)
 
 
-
 @njit(cache=True, nogil=True)
 def _extent(bits, sizes):  # type: ignore[no-untyped-def]
     """Of floating-point numbers given by their bits: the largest size, and the ends as keys in the numbers' order.
@@ -112,7 +111,9 @@ def read_column(values, bits, sizes, limits, fill, planes, kept, rows, at, over,
     """
     n_edges, missing = limits.shape[0], 0
     doubles, one = np.empty(OFTEN), np.empty(1)
-    infinite = (sizes >> (bits.itemsize * 8 - 1 - (8 if bits.itemsize == 4 else 11))) << (23 if bits.itemsize == 4 else 52)
+    infinite = (sizes >> (bits.itemsize * 8 - 1 - (8 if bits.itemsize == 4 else 11))) << (
+        23 if bits.itemsize == 4 else 52
+    )
     for first in range(0, values.size, OFTEN):
         part, mine = values[first : first + OFTEN], bits[first : first + OFTEN]
         largest, least, most = _extent(mine, sizes)
