@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from synafa.cli.app import run
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ("README.md", "docs/guide.md", "docs/cli.md")
+PAGES = ("README.md", "docs/first-steps.md", "docs/guide.md", "docs/cli.md")
 
 
 def commands(page):
@@ -35,8 +36,37 @@ def test_the_commands_in_the_documentation_run_as_printed(tmp_path, monkeypatch,
                 continue
             seen.add(line)
             assert run(words) == 0, f"{line}\n{capsys.readouterr().err}"
-    assert (tmp_path / "demo" / "report.html").exists()
+    for made in ("demo/report.html", "heart.synafa", "card.html", "graph.html", "report.html"):
+        assert (tmp_path / made).exists(), f"{made} was promised"
     assert len(seen) > 15
+
+
+def test_the_readme_goes_the_whole_way_of_a_practitioner():
+    """From a table with prices to a model, a question, a conversation, a card and a proof, all by commands."""
+    lines = commands("README.md")
+    for word in ("demo", "fit", "next", "card", "graph", "report", "pairs"):
+        assert any(line.startswith(f"synafa {word} ") for line in lines), word
+    assert any("--interactive" in line for line in lines)
+    assert sum("--prices demo/prices.csv" in line for line in lines) >= 2
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for named in ("`make demo`", "`make test`", "synafa serve "):
+        assert named in text
+
+
+def test_the_command_line_page_has_every_command_and_option():
+    """`python docs/make_options.py` writes the tables."""
+    spec = spec_from_file_location("make_options", ROOT / "docs" / "make_options.py")
+    options = module_from_spec(spec)
+    spec.loader.exec_module(options)
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    for name, command in options.commands():
+        assert options.table(name, command) in page, f"the table of {name} is missing or old: docs/make_options.py"
+    known = {word for _, command in options.commands() for one in command.params for word in one.opts}
+    known |= {word for _, command in options.commands() for one in command.params for word in one.secondary_opts}
+    for file in PAGES:
+        text = (ROOT / file).read_text(encoding="utf-8")
+        named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)) - {"--help", "--version"}
+        assert named <= known, f"{file} names {sorted(named - known)}"
 
 
 def test_links_between_the_pages_lead_somewhere():

@@ -74,7 +74,7 @@ class TellApart:
 
 budgets = (3.0, 5.0)
 published = build_policies(
-    ["synafa", "aaco", "permutation", "static-single", "random"], data, budgets, judge, profile="quick"
+    ["plan-tree", "synafa", "aaco", "permutation", "static-single", "random"], data, budgets, judge, profile="quick"
 )
 policies = {"tell-apart": TellApart(judge, data.X[data.train], data.y[data.train]), **published}
 evaluation = Evaluation(policies, data, judge, budgets)

@@ -10,6 +10,50 @@ from synafa.datasets.embedded import embedded_names, embedded_path
 from synafa.errors import SynafaError
 from synafa.money import ErrorCosts, PriceList
 
+RENAMED = {
+    "fbs": "sugar",
+    "restecg": "ecg",
+    "thalach": "heart_rate",
+    "exang": "exercise_pain",
+    "oldpeak": "st_depression",
+    "slope": "st_slope",
+    "fca": "vessels",
+    "thal": "thallium",
+}
+CODES = {  # as the repository's description lists them
+    "sex": {0: "female", 1: "male"},
+    "pain": {1: "typical", 2: "atypical", 3: "not angina", 4: "asymptomatic"},
+    "sugar": {0: "normal", 1: "high"},
+    "ecg": {0: "normal", 1: "ST-T change", 2: "hypertrophy"},
+    "exercise_pain": {0: "absent", 1: "present"},
+    "st_slope": {1: "up", 2: "flat", 3: "down"},
+    "thallium": {3: "normal", 6: "fixed", 7: "reversible"},
+    "disease": {0: "no", 1: "yes"},
+}
+
+
+def test_the_table_in_words_is_the_same_table():
+    coded = pl.read_csv(embedded_path("heart")).rename(RENAMED)
+    worded = pl.read_csv(embedded_path("heart-words"))
+    assert worded.columns == coded.columns
+    for name in coded.columns:
+        if name in CODES:
+            expected = [None if cell is None else CODES[name][int(cell)] for cell in coded[name]]
+            assert worded[name].to_list() == expected, name
+        else:
+            assert worded[name].cast(float).to_list() == coded[name].cast(float).to_list(), name
+
+
+def test_the_prices_and_error_costs_in_words_are_the_same():
+    coded, worded = (PriceList.from_csv(embedded_path(f"heart{part}-prices")) for part in ("", "-words"))
+    assert worded.feature_names == tuple(RENAMED.get(name, name) for name in coded.feature_names)
+    for field in ("price", "price_in_group", "group"):
+        assert getattr(worded, field).tolist() == getattr(coded, field).tolist()
+    high = ErrorCosts.from_csv(embedded_path("heart-errors-high"), [0, 1])
+    assert (
+        ErrorCosts.from_csv(embedded_path("heart-words-errors"), ["no", "yes"]).matrix.tolist() == high.matrix.tolist()
+    )
+
 
 def test_heart_has_its_cases_and_a_price_for_every_feature():
     table = pl.read_csv(embedded_path("heart"))

@@ -1,4 +1,4 @@
-"""The demonstration: the planted pair pays, and everything it promises is written."""
+"""The demonstration: the patient's bill adds up, rivals are judged on the same rows, and all it promises is written."""
 
 from __future__ import annotations
 
@@ -8,82 +8,102 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from synafa.demo.compare import cancer_task, compare, gain, xor_task
-from synafa.demo.page import example, gains, report_page, results
-from synafa.demo.policies import POLICIES, InOrder, MaskedPredictor, random_masks
-from synafa.demo.run import write_results
-from synafa.evaluation import run_policy
+from synafa.demo.heart import FILES, KNOWN, MEANINGS, PATIENT, clinic
+from synafa.demo.page import closing, comparison_head, comparison_rows, story_page, values, verdicts
+from synafa.demo.rule import RULE
+from synafa.demo.run import write_story
+from synafa.demo.story import BUDGETS, tell_story
+from synafa.demo.walk import bill, told, walk
 from synafa.model.storage import load_model
+from synafa.proof.prove import MODEL
+
+
+def test_the_clinic_is_whole():
+    data = clinic()
+    assert data.features.height == len(data.disease) == 303
+    assert set(data.disease) == {"yes", "no"}
+    assert set(PATIENT) == set(data.features.columns) == {*KNOWN, *MEANINGS}
+    for name, value in PATIENT.items():  # the invented patient has results that the table knows
+        if isinstance(value, str):
+            assert value in set(data.features[name])
+        else:
+            assert data.features[name].min() <= value <= data.features[name].max()
 
 
 @pytest.fixture(scope="module")
-def comparison():
-    task = xor_task()
-    train, test = task.folds[0]
-    return compare(replace(task, folds=((train[:6000], test[:2000]),), budgets=(2.0, 6.0)))
+def story():
+    data = clinic()
+    names = ["age", "sex", "pain", "vessels", "thallium", "heart_rate"]
+    rows = np.arange(150)
+    small = replace(
+        data, features=data.features[rows].select(names), disease=data.disease[rows], prices=data.prices.select(names)
+    )
+    return tell_story(data=small)
 
 
-def test_only_the_pair_branch_finds_the_pair_that_counts_together(comparison):
-    difference, low, _ = gain(comparison, "no pair branch", 1)
-    assert difference > 0.05
-    assert low > 0
-    assert gain(comparison, "random", 1)[1] > 0
-    assert comparison.pairs["synergistic"][0].first == "S1"
-    assert comparison.pairs["synergistic"][0].second == "S2"
+@pytest.mark.slow
+def test_the_patient_pays_what_was_measured(story):
+    for model, steps in ((story.model, story.steps), (story.dear, story.dear_steps)):
+        assert steps[-1].answer.recommendation.feature is None
+        assert sum(cost for _, cost in bill(steps)) == pytest.approx(steps[-1].paid)
+        paid = [step.answer.recommendation.feature for step in steps[:-1]]
+        position = [story.clinic.features.columns.index(name) for name in paid]
+        assert story.clinic.prices.cost_of(position) == pytest.approx(steps[-1].paid)
+        again = walk(model, PATIENT, KNOWN)
+        assert told(again) == told(steps)
+        for name, cost in bill(steps):
+            assert f"{name} {cost:.2f}" in closing(steps)
 
 
-def test_intervals_hold_the_accuracy(comparison):
-    for name in POLICIES:
-        low, high = comparison.interval(name)
-        assert (low < comparison.accuracy(name)).all()
-        assert (comparison.accuracy(name) < high).all()
+@pytest.mark.slow
+def test_dearer_errors_never_buy_less_for_this_patient(story):
+    assert story.dear_steps[-1].paid >= story.steps[-1].paid
 
 
-def test_the_example_explains_the_pair(comparison):
-    assert "together with" in example(comparison)[0]
-    assert any("better" in line for line in gains(comparison))
+@pytest.mark.slow
+def test_every_method_is_judged_on_every_patient(story):
+    n = len(story.clinic.disease)
+    for method in (MODEL, RULE):
+        for budget in BUDGETS:
+            judged = story.proof.judged[method, budget]
+            np.testing.assert_allclose(judged.proba.sum(axis=1), np.ones(n), atol=1e-6)
+            assert judged.paid.max() <= budget + 1e-9
+    assert story.proof.judged[RULE, BUDGETS[-1]].known[:, :2].all()  # age and sex are known to the rule, too
 
 
-def test_the_report_and_its_files_are_complete(comparison, tmp_path):
-    files = write_results(tmp_path, [comparison], report_page([comparison]), results([comparison]))
+@pytest.mark.slow
+def test_the_comparison_says_what_was_measured(story):
+    rows, head = comparison_rows(story), comparison_head(story)
+    assert {len(row) for row in rows} == {len(head)}
+    assert len(rows) == len(story.proof.methods) == 7
+    judged = story.proof.judged[MODEL, BUDGETS[-1]]
+    assert rows[0][1] == f"{judged.paid.mean():.2f}"
+    for row in rows:
+        assert float(row[1]) + float(row[2]) == pytest.approx(float(row[3]), abs=0.011)
+    lines = verdicts(story)
+    for line, saved in zip(lines, story.savings().values(), strict=True):
+        assert ("cheaper" in line) == (saved.low > 0)
+        assert ("dearer" in line) == (saved.high < 0)
+
+
+@pytest.mark.slow
+def test_the_rule_uses_the_predictors_of_the_proof(story):
+    """Five folds, each with five inner ones and its own, and the model of all rows: nothing is fitted for the rule."""
+    assert story.proof.fits == 5 * 6 + 1
+
+
+@pytest.mark.slow
+def test_everything_that_is_promised_is_written(story, tmp_path):
+    files = write_story(tmp_path, story, "2026-01-01")
     assert sorted(files) == sorted(str(path) for path in tmp_path.iterdir())
+    assert {path.name for path in tmp_path.iterdir()} >= {*FILES, "report.html", "card.html", "heart.synafa"}
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert page.count("<svg") == 4  # accuracies, graph, synergistic pairs, redundant pairs
-    assert "XOR sweep" in page
-    values = json.loads((tmp_path / "results.json").read_text())["XOR sweep"]
-    assert values["accuracy"]["SynAFA"]["mean"] == comparison.accuracy("SynAFA").tolist()
-    assert load_model(tmp_path / "xor-sweep.synafa").next_feature().branch == "pair"
-
-
-def test_every_tumour_is_tested_once():
-    task = cancer_task()
-    tested = np.concatenate([test for _, test in task.folds])
-    assert sorted(tested) == list(range(len(task.X)))
-    assert all(not set(train) & set(test) for train, test in task.folds)
-
-
-def test_spending_skips_what_does_not_fit():
-    costs = np.array([1.0, 5.0, 2.0])
-    whole = xor_task()
-    task = replace(whole, X=whole.X[:2, :3], y=whole.y[:2], feature_names=("a", "b", "c"), costs=costs)
-    data = task.dataset(np.arange(0), np.arange(2))
-    run = run_policy(InOrder(np.array([[0, 1, 2], [2, 1, 0]]), costs), data, "test", 3.0)
-    np.testing.assert_array_equal(run.mask, [[True, False, True], [True, False, True]])
-    assert run.order.tolist() == [[0, 2], [2, 0]]
-
-
-def test_masks_have_at_least_one_feature_and_often_few():
-    masks = random_masks(5000, 24, np.random.default_rng(0))
-    sizes = masks.sum(axis=1)
-    assert sizes.min() == 1
-    assert sizes.max() == 24
-    assert np.mean(sizes <= 4) > 0.4
-
-
-def test_the_judge_answers_from_a_pair_alone():
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 2, (4000, 6)).astype(float)
-    y = X[:, 2].astype(int) ^ X[:, 4].astype(int)
-    mask = np.zeros(X.shape, bool)
-    mask[:, [2, 4]] = True
-    assert (MaskedPredictor().fit(X, y).predict_proba(X, mask).argmax(axis=1) == y).mean() > 0.99
+    assert page == story_page(story)
+    for link in ("card.html", "card-dear-errors.html", "LICENSE-heart.txt"):
+        assert link in page
+        assert (tmp_path / link).exists()
+    assert "CC BY 4.0" in page
+    stored = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert stored == json.loads(json.dumps(values(story)))
+    answer = load_model(tmp_path / "heart.synafa").next_feature({name: PATIENT[name] for name in KNOWN})
+    assert answer.text == story.steps[0].answer.text

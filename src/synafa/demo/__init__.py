@@ -1,1 +1,1 @@
-"""The demonstration: embedded data, a comparison with simpler policies, a report."""
+"""The demonstration: a clinic's table with prices, from the first question to the proof."""

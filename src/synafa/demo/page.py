@@ -1,4 +1,4 @@
-"""The demonstration's comparison as lines on a terminal, as JSON values, and as a page with plots."""
+"""The demonstration as lines on a terminal, as JSON values, and as one page: the story first, then the proof."""
 
 from __future__ import annotations
 
@@ -6,148 +6,201 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from synafa.demo.compare import Comparison, gain
-from synafa.demo.policies import POLICIES
-from synafa.graph.draw import to_svg
-from synafa.report.page import Curve, Section, bar_plot, curve_plot, page, paragraphs, table_html, zoom_pane
+from synafa.demo.heart import KNOWN, MEANINGS
+from synafa.demo.rule import RULE
+from synafa.demo.story import DEARER, Story
+from synafa.demo.walk import Step, bill, told
+from synafa.money import amount
+from synafa.proof.page import report_sections
+from synafa.report.card import card_list
+from synafa.report.page import Section, page, paragraphs, table_html
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-
-def example(comparison: Comparison) -> list[str]:
-    """The first recommendations for a typical case (the medians of the table), with their reasons."""
-    typical = dict(zip(comparison.task.feature_names, np.median(comparison.task.X, axis=0).tolist()))
-    observed: dict[str, float] = {}
-    lines: list[str] = []
-    for _ in range(3):
-        found = comparison.policy.next_feature(observed)
-        lines.append(found.text)
-        if found.feature is None:
-            break
-        observed[found.feature] = typical[found.feature]
-        lines[-1] += f" Result: {observed[found.feature]:.4g}."
-    return lines
+NAMES = {
+    "model": "the model",
+    "its fixed panel": "its fixed panel: one list of tests for everybody",
+    "panel, logistic regression": "fixed panel by logistic regression",
+    "CART of the same depth": "decision tree (CART) of the same depth",
+    "all features": "every test for everybody",
+    "nothing": "no test at all",
+}
+TITLE = "Heart disease: which test next, and when is it enough?"
 
 
-def gains(comparison: Comparison) -> list[str]:
-    """SynAFA against the other policies at the largest budget, in words."""
-    last = len(comparison.task.budgets) - 1
-    lines = []
-    for other in POLICIES[1:]:
-        difference, low, high = gain(comparison, other, last)
-        verdict = "no clear difference" if low <= 0 <= high else ("better" if difference > 0 else "worse")
-        lines.append(
-            f"SynAFA against {other} at budget {comparison.task.budgets[-1]:g}: {100 * difference:+.1f} points "
-            f"of accuracy (95 % interval {100 * low:+.1f} to {100 * high:+.1f}), {verdict}."
-        )
-    return lines
+def opening(story: Story) -> str:
+    """What the table is about."""
+    errors, prices = story.clinic.errors.matrix, story.clinic.prices.price
+    sick = int((story.clinic.disease == "yes").sum())
+    n = len(story.clinic.disease)
+    return (
+        f"{n} patients of a heart clinic, {sick} of them with heart disease. Age and sex are known; nine other things "
+        f"can be asked or measured, for {amount(prices.min())} to {amount(prices.max())}. A disease that is missed "
+        f"costs {errors[1, 0]:g}, a false alarm {errors[0, 1]:g}, in the same money."
+    )
 
 
-def accuracy_rows(comparison: Comparison) -> list[list[str]]:
-    """One row a policy: accuracy in per cent with half the width of its interval."""
+def patient_words(step: Step) -> str:
+    """Who the patient is."""
+    known = step.answer.observed
+    return f"A patient: {', '.join(f'{name} {known[name]}' for name in KNOWN)}."
+
+
+def closing(steps: Sequence[Step]) -> str:
+    """What the patient's tests cost in all."""
+    paid = bill(steps)
+    if not paid:
+        return "Nothing was paid."
+    return f"Paid {amount(steps[-1].paid)} in all: {', '.join(f'{name} {amount(cost)}' for name, cost in paid)}."
+
+
+def dear_words(story: Story) -> str:
+    """Why there is a second walk."""
+    return (
+        f"The same patient if every error cost {DEARER} times as much, as an example of how the answer follows the "
+        "money (the prices of the tests stay):"
+    )
+
+
+def comparison_rows(story: Story) -> list[list[str]]:
+    """One row a method: tests, errors and both without a limit, then both at the smaller budgets."""
+    by_method: dict[str, list[dict[str, Any]]] = {}
+    for curve in story.found["curves"]:
+        by_method.setdefault(curve["method"], []).append(curve)
     rows = []
-    for name in POLICIES:
-        low, high = comparison.interval(name)
-        cells = zip(comparison.accuracy(name), (high - low) / 2)
-        rows.append([name, *(f"{100 * mean:.1f}±{100 * half:.1f}" for mean, half in cells)])
+    for method, curves in by_method.items():
+        *limited, free = curves
+        paid, cost = free["paid"]["mean"], free["cost"]["mean"]
+        smaller = [amount(curve["cost"]["mean"]) for curve in limited]
+        rows.append([NAMES.get(method, method), amount(paid), amount(cost - paid), amount(cost), *smaller])
     return rows
 
 
-def header(comparison: Comparison) -> list[str]:
-    return ["policy", *(f"{budget:g}" for budget in comparison.task.budgets)]
+def comparison_head(story: Story) -> list[str]:
+    """The columns of the comparison."""
+    smaller = [f"both, budget {budget:g}" for budget in story.found["budgets"][:-1]]
+    return ["", "tests", "errors", "both", *smaller]
 
 
-def print_comparison(comparison: Comparison, console: Console) -> None:
-    """The comparison as a table, a verdict and an example."""
+NOTE = (
+    "Means over patients whom the models had not seen (five folds), without a budget unless one is named. The model "
+    "and its fixed panel know what errors cost; the others count information or right answers, and stop by that. The "
+    "decision tree and every test for everybody pay no heed to a budget."
+)
+
+
+def print_story(story: Story, console: Console) -> None:
+    """The story on a terminal."""
     from rich.table import Table
 
-    task = comparison.task
-    cases = comparison.correct["SynAFA"].shape[1]
-    console.print(f"[bold]{task.title}[/bold]. {task.story}")
-    table = Table(
-        title=f"Accuracy in % by budget, {cases:,} test cases (± half a 95 % interval)", title_justify="left", box=None
-    )
-    for i, name in enumerate(header(comparison)):
-        table.add_column(name, justify="right" if i else "left", no_wrap=True)
-    for row in accuracy_rows(comparison):
-        table.add_row(*row, style="bold" if row[0] == "SynAFA" else "")
+    def say(text: str = "", **more: Any) -> None:
+        console.print(text, markup=False, **more)
+
+    say(opening(story))
+    for heading, steps in ((patient_words(story.steps[0]), story.steps), (dear_words(story), story.dear_steps)):
+        say()
+        say(heading, style="bold")
+        for i, lines in enumerate(told(steps), start=1):
+            say(f"  {i}. " + "\n     ".join(lines))
+        say(f"  {closing(steps)}")
+    say()
+    say("What a patient costs on average", style="bold")
+    table = Table(box=None, pad_edge=False)
+    for i, name in enumerate(comparison_head(story)):
+        table.add_column(name, justify="right" if i else "left")
+    for row in comparison_rows(story):
+        table.add_row(*row, style="bold" if row[0] == NAMES["model"] else "")
     console.print(table)
-    for line in gains(comparison):
-        console.print(line, markup=False)
-    console.print("A typical case:")
-    for i, line in enumerate(example(comparison), start=1):
-        console.print(f"  {i}. {line}", markup=False)
-    best = comparison.pairs["synergistic"][0]
-    same = comparison.pairs["redundant"][0]
-    console.print(
-        f"Strongest synergy: {best.first} with {best.second} ({best.synergy:.3f} bits). "
-        f"Strongest redundancy: {same.first} with {same.second} ({same.redundant:.3f} bits).\n",
-        markup=False,
-    )
+    say(NOTE)
+    for line in verdicts(story):
+        say(line)
+    say(f"Is it worth letting results decide what comes next? {story.found['adaptivity']['sentence']}")
 
 
-def results(comparisons: Sequence[Comparison]) -> dict[str, Any]:
-    """The numbers of the demonstration as JSON values."""
-    values = {}
-    for comparison in comparisons:
-        accuracy = {}
-        for name in POLICIES:
-            low, high = comparison.interval(name)
-            accuracy[name] = {"mean": comparison.accuracy(name).tolist(), "low": low.tolist(), "high": high.tolist()}
-        values[comparison.task.title] = {
-            "budgets": list(comparison.task.budgets),
-            "test_cases": comparison.correct["SynAFA"].shape[1],
-            "accuracy": accuracy,
-            "example": example(comparison),
-            "pairs": {kind: [pair.as_dict() for pair in group] for kind, group in comparison.pairs.items()},
-        }
-    return values
+def verdicts(story: Story) -> list[str]:
+    """What the model saves against each other method, in words."""
+    lines = story.verdicts()
+    for method, name in NAMES.items():
+        lines = [line.replace(f"Against {method}:", f"Against {name.partition(':')[0]}:") for line in lines]
+    return lines
 
 
-def report_page(comparisons: Sequence[Comparison]) -> str:
-    """One page: for each table the accuracies, an example, the decision graph and the pairs."""
-    sections = [section for comparison in comparisons for section in _sections(comparison)]
+def values(story: Story) -> dict[str, Any]:
+    """The story as JSON values; `report` is what `synafa report` gives."""
+    return {
+        "patient": [{"said": one.answer.to_dict(), "result": one.result, "paid": one.paid} for one in story.steps],
+        "patient_if_errors_were_dearer": [
+            {"said": one.answer.to_dict(), "result": one.result, "paid": one.paid} for one in story.dear_steps
+        ],
+        "saved_a_patient": {name: saved.to_dict() for name, saved in story.savings().items()},
+        "report": story.found,
+    }
+
+
+def story_page(story: Story) -> str:
+    """One page: the clinic, the patient, the card, the comparison, then everything that `synafa report` shows."""
     intro = (
-        "SynAFA decides, case by case, which measurement to take next, from exact pairwise information. "
-        "Here it is compared with itself without the pair branch, with one fixed order for all cases, and with chance. "
-        "The same predictor, trained under random masks, judges what each policy has measured; intervals are 95 %."
+        f"{opening(story)}\n\nA model has learnt from this table which test to do next for a patient, and when nothing "
+        "more is worth its price. It knows only these patients: a demonstration, not a device for treating anyone."
     )
-    return page("Which measurement next?", intro, sections)
-
-
-def _sections(comparison: Comparison) -> list[Section]:
-    task = comparison.task
-    budgets = np.asarray(task.budgets)
-    curves = [Curve(name, budgets, comparison.accuracy(name), *comparison.interval(name)) for name in POLICIES]
-    plot = curve_plot(curves, "budget", "accuracy", f"{task.title}: accuracy by budget")
-    told = "".join(f"<li>{escape(line)}</li>" for line in example(comparison))
-    verdict = "".join(f"<li>{escape(line)}</li>" for line in gains(comparison))
-    table = table_html(
-        header(comparison), accuracy_rows(comparison), "Accuracy in % by budget (± half a 95 % interval)"
-    )
-    graph = comparison.policy.decision_graph(max_depth=4, min_share=0.02)
-    return [
-        Section(task.title, f"{paragraphs(task.story)}{plot}{table}<ul>{verdict}</ul>"),
-        Section(f"{task.title}: a typical case", f"<ol>{told}</ol>"),
-        Section(
-            f"{task.title}: the decision graph", zoom_pane(to_svg(graph, f"{task.title}: which measurement next?"))
-        ),
-        Section(f"{task.title}: pairs", _pair_plots(comparison)),
+    sections = [
+        Section("What can be asked, and what it costs", _prices(story)),
+        Section("One patient, step by step", _walked(patient_words(story.steps[0]), story.steps)),
+        Section(f"If errors cost {DEARER} times as much", _walked(dear_words(story), story.dear_steps)),
+        Section("The whole model on one card", _cards(story)),
+        Section("What a patient costs, against simpler things", _comparison(story)),
+        *report_sections(story.found, story.proof),
+        Section("Where the table comes from", paragraphs(SOURCE)),
     ]
+    return page(TITLE, intro, sections)
 
 
-def _pair_plots(comparison: Comparison) -> str:
-    plots = []
-    for kind, group in comparison.pairs.items():
-        parts = [
-            ("synergy", [pair.synergy for pair in group]),
-            ("unique to the first", [pair.unique_first for pair in group]),
-            ("unique to the second", [pair.unique_second for pair in group]),
-            ("redundant", [pair.redundant for pair in group]),
-        ]
-        names = [f"{pair.first}, {pair.second}" for pair in group]
-        plots.append(bar_plot(names, parts, "bits about the class", f"{comparison.task.title}: strongest {kind} pairs"))
-    return "".join(plots)
+SOURCE = (
+    "Heart Disease (Cleveland) by A. Janosi, W. Steinbrunn, M. Pfisterer and R. Detrano, UCI Machine Learning "
+    "Repository, doi 10.24432/C52P4X, licence CC BY 4.0; changed: two columns without a published price are left out, "
+    "codes are written as words. Prices and costs of errors as listed in S. Lomax's thesis (2013), after P. Turney. "
+    "LICENSE-heart.txt, beside this page, says more."
+)
+
+
+def _prices(story: Story) -> str:
+    prices = story.clinic.prices
+    rows = []
+    for j, name in enumerate(prices.feature_names):
+        price = "known" if name in KNOWN else amount(prices.price[j])
+        after = ""
+        if prices.group[j] >= 0:
+            others = [o for k, o in enumerate(prices.feature_names) if prices.group[k] == prices.group[j] and k != j]
+            after = f"{amount(prices.price_in_group[j])} once {' or '.join(others)} was paid"
+        rows.append([name, MEANINGS.get(name, ""), price, after])
+    return table_html(["name", "what it is", "price", "reduced price"], rows)
+
+
+def _walked(heading: str, steps: Sequence[Step]) -> str:
+    items = []
+    for lines in told(steps):
+        first, *rest = lines
+        more = "".join(f"<br>{escape(line)}" for line in rest)
+        items.append(f"<li><strong>{escape(first)}</strong>{more}</li>")
+    return f"{paragraphs(heading)}<ol class='steps'>{''.join(items)}</ol>{paragraphs(closing(steps))}"
+
+
+def _cards(story: Story) -> str:
+    note = (
+        "What the models do, for everybody. As pages that can be printed and followed by hand, these are card.html and "
+        "card-dear-errors.html, beside this page."
+    )
+    shown = (("At the published costs of errors", story.model), (f"If errors cost {DEARER} times as much", story.dear))
+    drawn = [f"<div class='card'><h3>{title}</h3>{card_list(model.get_rules())}</div>" for title, model in shown]
+    return f"{paragraphs(note)}<div class='pair'>{''.join(drawn)}</div>"
+
+
+def _comparison(story: Story) -> str:
+    said = "".join(f"<li>{escape(line)}</li>" for line in verdicts(story))
+    about = (
+        f"{RULE} is the rule of the study that this package comes from: it buys what tells most in bits and takes one "
+        "price a test. CART is the usual decision tree; it knows no prices."
+    )
+    table = table_html(comparison_head(story), comparison_rows(story), "What a patient costs on average")
+    return f"{paragraphs(NOTE)}{table}<ul>{said}</ul>{paragraphs(about)}"

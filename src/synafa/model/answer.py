@@ -33,7 +33,8 @@ class Outcome:
     def text(self) -> str:
         """The outcome as a clause."""
         then = "stop" if self.next_feature is None else f"measure {self.next_feature}"
-        return f"if {self.result}: {_sure(self.probability)} {self.decision} ({percent(self.probability)}), {then}"
+        result = self.result.removeprefix("= ")
+        return f"if {result}: {_sure(self.probability)} {self.decision} ({percent(self.probability)}), {then}"
 
 
 @dataclass(frozen=True)

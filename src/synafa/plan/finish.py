@@ -129,13 +129,17 @@ def _runners(task: Task, state: Plan, pool: np.ndarray, rows: np.ndarray) -> tup
 def _rest(
     task: Task, state: Plan, pool: np.ndarray, rows: np.ndarray, some: np.ndarray
 ) -> tuple[list[int], list[float]]:
-    """Features after all others, by what they save beyond their price, with what each saves on all rows of the node."""
-    options = task.options(state, np.inf, pool)
+    """Features after all others with what each saves on all rows of the node, the one to name at a stop first.
+
+    That is the one that saves most beyond its price; where none saves its price, the one that saves most.
+    """
+    options, prices = task.options(state, np.inf, pool), task.prices.all_now(state)
     found: list[int] = []
     if len(options) and len(some):
-        prices = task.prices.all_now(state)[options]
         gains = task.judge.sweep(state, [(int(j),) for j in options], some).mean(axis=0, dtype=np.float64)
-        found = options[np.argsort(task.margin * prices - gains, kind="stable")[:RUNNERS]].tolist()
+        by_worth = options[np.argsort(task.margin * prices[options] - gains, kind="stable")].tolist()
+        by_saving = options[np.argsort(-gains, kind="stable")].tolist()
+        found = list(dict.fromkeys([by_worth[0], *by_saving]))[:RUNNERS]
     judge = task.judge
     measure = getattr(judge.measure, "exact", lambda: judge.measure)()
 
@@ -143,9 +147,15 @@ def _rest(
         return _mean(measure(judge.proba(asked, rows), judge.y[rows]))
 
     now = value(state) if found else 0.0
-    savings = [value((*state, j)) - now for j in found]
+    savings = {j: value((*state, j)) - now for j in found}
+
+    def place(j: int) -> tuple[bool, float]:
+        beyond = savings[j] - task.margin * float(prices[j])
+        return (beyond <= 0, -beyond if beyond > 0 else -savings[j])
+
+    found.sort(key=place)
     lacking = RUNNERS - len(found)
-    return [*found, *[-1] * lacking], [*savings, *[0.0] * lacking]
+    return [*found, *[-1] * lacking], [*(savings[j] for j in found), *[0.0] * lacking]
 
 
 def _mean(utility: np.ndarray) -> float:

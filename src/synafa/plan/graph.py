@@ -42,7 +42,9 @@ class _Builder:
             return
         feature, threshold = int(tree.feature[number]), float(tree.threshold[number])
         name = self.names[int(tree.ask[number])]
-        reason = f"what comes next depends on whether {self.names[feature]} is above {threshold:.4g}"
+        reason = "what comes next depends on the result"
+        if name != self.names[feature]:
+            reason += f" of {self.names[feature]}"
         at = self._add(number, depth, name, reason, float(tree.left_over[number]), "question", None)
         self._link(arrival, at, number)
         for child, below in ((int(tree.left[number]), True), (int(tree.right[number]), False)):

@@ -275,15 +275,16 @@ def sentence(found: PlanRecommendation) -> str:
     if found.known_at_start:
         return "what follows was planned with it."
     cases = "case" if found.cases == 1 else "cases"
+    whom = f"all {found.cases:,} {cases}" if found.node == 0 else f"the {found.cases:,} {cases} like this one"
     then = f" and then {_some(found.plan)}" if found.plan else ""
-    told = f"over the {found.cases:,} {cases} like this one, measuring {found.feature} next{then}"
+    told = f"over {whom}, measuring {found.feature} next{then}"
     what, unit = ("cost of errors", "") if found.unit == "money" else ("loss", f" {found.unit}")
     if found.loss_after < found.loss_before:
         told += f" lowers the expected {what} from {found.loss_before:.2f} to {found.loss_after:.2f}{unit}"
     else:
         told += f" leaves the expected {what} at {found.loss_before:.2f}{unit}"
     if found.why == "question":
-        told += f"; what comes after depends on whether it is above {found.threshold:.4g}"
+        told += "; what comes after depends on the result"
     if found.why == "replan":
         told += "; it takes the place of what cannot be measured, or uses money that is left"
     if found.instead_of is not None:

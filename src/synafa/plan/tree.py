@@ -37,7 +37,8 @@ class Tree:
     runner : int32 (L, 3), other features that could come at this place, best first, -1 for none
     runner_loss : float64 (L, 3), mean loss if they did
     left_over : float64 (N,), money on arrival
-    rest : int32 (N, 3), features that are in no list of the node, those that would save most for their price first
+    rest : int32 (N, 3), features that are in no list of the node: first those that would save more than their price,
+        by what they save beyond it, then the others by what they save
     rest_saving : float64 (N, 3), mean loss that each would take off after all of the list, errors at what they cost
     """
 

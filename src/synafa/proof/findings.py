@@ -10,7 +10,7 @@ import numpy as np
 from synafa.money import amount
 from synafa.money.errors import label_text
 from synafa.proof.measures import Interval, differences, measure_all
-from synafa.proof.prove import METHODS, MODEL, ROOT, Proof
+from synafa.proof.prove import MODEL, ROOT, Proof
 
 ALONE_AREA = 0.98  # a feature that ranks the classes this well alone is suspicious
 ALONE_LOSS = 0.15  # or one that leaves so little of the log loss
@@ -32,7 +32,7 @@ def findings(proof: Proof) -> dict[str, Any]:
         "curves": [
             {"method": method, "budget": limit(budget)}
             | {name: interval.to_dict() for name, interval in measured[method, budget].items()}
-            for method in METHODS
+            for method in proof.methods
             for budget in proof.budgets
         ],
         "adaptivity": adaptivity(proof),

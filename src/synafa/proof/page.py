@@ -10,7 +10,7 @@ import numpy as np
 
 from synafa.graph.draw import to_svg
 from synafa.money import amount
-from synafa.proof.prove import METHODS, MODEL, Proof
+from synafa.proof.prove import MODEL, Proof
 from synafa.report.page import Section, bar_plot, figure_svg, new_figure, page, paragraphs, table_html, zoom_pane
 from synafa.report.style import COLOURS, CYCLE, MARKERS
 
@@ -26,14 +26,24 @@ SHOWN_FEATURES = 20
 
 def report_page(found: dict[str, Any], proof: Proof, name: str) -> str:
     """The whole page; `found` is what `findings` made of the proof, `name` what the table is called."""
+    return page(f"Proof on {name}", introduction(found, name), report_sections(found, proof))
+
+
+def introduction(found: dict[str, Any], name: str) -> str:
+    """How the rows were judged."""
     data = found["data"]
-    intro = (
+    return (
         f"What a model of {data['target']} would have done on {data['rows']:,} rows of {name} that it was not fitted "
         f"on: {data['folds']} folds, each predicted by what the others taught"
         + (", rows of one group together" if data["groups"] else "")
         + ". Intervals are 95 %, from resampled "
         + ("groups." if data["groups"] else "rows.")
     )
+
+
+def report_sections(found: dict[str, Any], proof: Proof) -> list[Section]:
+    """Everything below the introduction."""
+    data = found["data"]
     sections = [
         Section("Is adaptivity worth it here?", _adaptivity(found)),
         Section("How good at which budget?", _curves(found, data)),
@@ -49,7 +59,7 @@ def report_page(found: dict[str, Any], proof: Proof, name: str) -> str:
         Section("Pairs", _pairs(found)),
         Section("Model card", _card(found, proof)),
     ]
-    return page(f"Proof on {name}", intro, sections)
+    return sections
 
 
 def lines(found: dict[str, Any]) -> list[str]:
@@ -118,11 +128,12 @@ def _plot(found: dict[str, Any], measure: str) -> str:
     axes = figure.subplots()
     budgets = found["budgets"]
     x = np.arange(len(budgets), dtype=float)
-    for i, method in enumerate(METHODS):
+    methods = list(dict.fromkeys(each["method"] for each in found["curves"]))
+    for i, method in enumerate(methods):
         curve = [each[measure] for each in found["curves"] if each["method"] == method]
         mean, low, high = (np.array([point[key] for point in curve], dtype=float) for key in ("mean", "low", "high"))
         colour = CYCLE[i % len(CYCLE)]
-        shift = 0.05 * (i - (len(METHODS) - 1) / 2)  # intervals side by side
+        shift = 0.05 * (i - (len(methods) - 1) / 2)  # intervals side by side
         axes.errorbar(
             x + shift, mean, yerr=np.stack([mean - low, high - mean]).clip(0), color=colour, marker=MARKERS[i],
             markersize=4.5, linewidth=2.0 if method == MODEL else 1.2, elinewidth=0.9, label=method,

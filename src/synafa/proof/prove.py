@@ -110,8 +110,18 @@ class Proof:
     fits: int
     known: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
 
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """What was judged, the model first."""
+        return tuple(dict.fromkeys(method for method, _ in self.judged))
 
-def prove(table: ProofTable, settings: Settings | None = None, progress: Progress | None = None) -> Proof:
+
+def prove(
+    table: ProofTable,
+    settings: Settings | None = None,
+    progress: Progress | None = None,
+    kept: KeptFits | None = None,
+) -> Proof:
     """Cross-fit the model and what is simpler on a table.
 
     Parameters
@@ -120,6 +130,8 @@ def prove(table: ProofTable, settings: Settings | None = None, progress: Progres
     settings : Settings or None, default=None
     progress : function or None, default=None
         Called as `progress(share, text)`.
+    kept : KeptFits or None, default=None
+        Predictors that were fitted before, and that may be used again afterwards.
 
     Returns
     -------
@@ -153,7 +165,7 @@ def prove(table: ProofTable, settings: Settings | None = None, progress: Progres
     # dealt as PlanTree deals its own rows, so that the folds' predictors judge the final tree
     fold = deal_folds(table.y, folds, np.random.default_rng([settings.seed, 13]), table.groups)
     judged = {(m, b): Judged.empty(n, k, d) for m in METHODS for b in budgets}
-    kept = KeptFits()
+    kept = KeptFits() if kept is None else kept
     alone = np.zeros((n, d, k), dtype=np.float32)
     judged_alone = np.zeros(n, bool)
     leaves: dict[float, list[int]] = {b: [] for b in budgets}

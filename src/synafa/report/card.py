@@ -158,15 +158,6 @@ def card_html(rules: Mapping[str, Any], name: str = "", date: str = "") -> str:
     title, said = card_head(rules, name, date)
     lines = card_lines(rules)
     header, rows = price_table(rules)
-    body, depth = [], -1
-    for line in lines:
-        if line.depth > depth:
-            body.append("<ol>" * (line.depth - depth))
-        else:
-            body.append("</li>" + "</ol></li>" * (depth - line.depth))
-        depth = line.depth
-        body.append(f"<li data-node='{line.number}'>{_item(line)}")
-    body.append("</li></ol>" * (depth + 1))
     head = "".join(f"<th scope='col'>{escape(cell)}</th>" for cell in header)
     table = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     size = max(6.0, min(12.0, 12.0 * 44 / max(44, 2 * len(lines) + len(rows))))
@@ -175,9 +166,22 @@ def card_html(rules: Mapping[str, Any], name: str = "", date: str = "") -> str:
         "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
         f"<title>{escape(title)}</title><style>{_CSS.replace('SIZE', f'{size:.1f}')}</style></head><body><main>"
-        f"<h1>{escape(title)}</h1>{sentences}<h2>What to measure</h2>{''.join(body)}"
+        f"<h1>{escape(title)}</h1>{sentences}<h2>What to measure</h2>{card_list(rules)}"
         f"<h2>Prices</h2><table><thead><tr>{head}</tr></thead><tbody>{table}</tbody></table></main></body></html>\n"
     )
+
+
+def card_list(rules: Mapping[str, Any]) -> str:
+    """The tree of the card as a nested HTML list."""
+    body, depth = [], -1
+    for line in card_lines(rules):
+        if line.depth > depth:
+            body.append("<ol>" * (line.depth - depth))
+        else:
+            body.append("</li>" + "</ol></li>" * (depth - line.depth))
+        depth = line.depth
+        body.append(f"<li data-node='{line.number}'>{_item(line)}")
+    return "".join([*body, "</li></ol>" * (depth + 1)])
 
 
 def _item(line: Line) -> str:

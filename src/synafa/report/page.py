@@ -180,6 +180,13 @@ blockquote { margin: .6em 0; padding: .5em 1em; border-left: 4px solid var(--acc
   border: 1px solid var(--edge); border-radius: 6px; background: var(--card); color: var(--ink); cursor: pointer; }
 .pane { overflow: auto; max-height: 85vh; border: 1px solid var(--line); border-radius: 6px; background: #fff; }
 details { margin-top: 1em; }
+ol.steps li { margin: .5em 0; }
+.card { border: 1px solid var(--line); border-radius: 6px; padding: .6em 1em; overflow-x: auto; }
+.card h3 { margin: .2em 0; font-size: 1em; } .card ol { list-style: none; margin: 0; padding: 0; }
+.card ol ol { margin-left: .5em; padding-left: 1em; border-left: 2px solid var(--edge); }
+.card p { margin: .2em 0; } .card .when { font-weight: 600; }
+.card .no { display: inline-block; min-width: 1.6em; text-align: center; border: 1px solid var(--edge);
+  border-radius: 4px; margin-right: .4em; }
 @media print { .zoom { width: auto; margin-left: 0; transform: none; } @page { size: A4 landscape; margin: 10mm; }
   .buttons { display: none; } .pane { overflow: visible; max-height: none; border: 0; }
   .pane svg { width: 100% !important; height: auto !important; max-height: 170mm; }

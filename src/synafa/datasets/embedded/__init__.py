@@ -2,6 +2,8 @@
 
 `heart.csv`: 303 cases, target `disease`; `heart-prices.csv`: what each measurement costs; `heart-errors-low.csv`,
 `-middle.csv` and `-high.csv`: what wrong decisions cost, at three levels; `LICENSE-heart.txt`: source and licence.
+`heart-words.csv`, `heart-words-prices.csv` and `heart-words-errors.csv` are the same cases, prices and highest costs of
+errors with words in place of codes: what the demonstration and the guide use.
 """
 
 from __future__ import annotations
