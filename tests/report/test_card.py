@@ -107,7 +107,7 @@ class CardReader(HTMLParser):
                     "feature": cell["feature"],
                     "price": float(cell["price"]),
                     "price_in_group": float(cell.get("after another of its group") or cell["price"]),
-                    "group": int(cell.get("group") or -1),
+                    "group": "ABC".find(cell.get("group") or "-"),
                     "reveals": [cell["feature"], *names],
                     "follows": [name for name in cell.get("then follow", "").split(", ") if name],
                     "known": cell.get("note") == "known from the start",
@@ -192,6 +192,25 @@ def test_the_card_is_written_as_pdf_svg_and_json(model, tmp_path, capsys):
     capsys.readouterr()
     assert run(["card", str(model)]) == 2
     assert "-o" in capsys.readouterr().err
+
+
+def test_the_second_of_a_group_is_listed_at_its_reduced_price():
+    def entry(name, price, group, reduced):
+        return {
+            "feature": name, "price": price, "price_in_group": reduced, "group": group, "reveals": [name],
+            "follows": [], "known": False, "unavailable": False,
+        }  # fmt: skip
+
+    features = [entry("a", 10.0, 0, 1.0), entry("b", 20.0, 0, 2.0), entry("c", 5.0, -1, 5.0)]
+    leaf = {"node": 1, "cases": 2, "shares": {"no": 1.0}, "measure": [{"feature": "b", "planned": True}]}
+    listed = [{"feature": name, "planned": True} for name in ("c", "b", "a")]
+    root = {"node": 0, "cases": 4, "shares": {"no": 0.5}, "measure": listed}
+    rules = {"target": "ill", "budget": None, "is_panel": True, "features": features, "root": root}
+    assert card_lines(rules)[0].plan == ("c (5.00)", "b (20.00)", "a (1.00)")
+    root |= {"ask": "a", "test": "a", "if_at_most": 0.0, "without_result": "then", "then": leaf, "else": leaf}
+    first, then, other = card_lines(rules | {"is_panel": False})
+    assert first.first == "a (10.00)"
+    assert then.plan == other.plan == ("b (2.00)",)
 
 
 def test_names_are_not_taken_for_html(fitted):

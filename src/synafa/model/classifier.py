@@ -27,6 +27,11 @@ from synafa.wording import worded
 class AcquisitionClassifier(Answering, ClassifierMixin, StoredEstimator):
     """Acquire under the policy's budget, then predict from what was acquired.
 
+    `fit` learns from complete rows. For one case, `next_feature` says what it is now and what to measure next, and
+    `predict_one` follows the policy to its end; for many, `acquire`, `predict` and `predict_proba` look only at what
+    the policy asks for. `save` writes one file, which `synafa.load_model` reads; `get_rules` and `decision_graph` show
+    the whole policy. Prices and the budget are the policy's: `AcquisitionClassifier(PlanTree(budget=250, prices=...))`.
+
     Parameters
     ----------
     policy : PlanTree or SynAFA, default=None
@@ -62,6 +67,14 @@ class AcquisitionClassifier(Answering, ClassifierMixin, StoredEstimator):
     >>> model = AcquisitionClassifier(PlanTree(budget=3)).fit(X[:400], y[:400])
     >>> int(model.acquire(X[400:]).n_acquired.max()) <= 3, bool(model.score(X[400:], y[400:]) > 0.85)
     (True, True)
+
+    One case at a time: ask, measure, tell the result, ask again.
+
+    >>> answer = model.next_feature()
+    >>> feature, price = answer.recommendation.feature, answer.recommendation.cost
+    >>> after = model.next_feature({feature: 20.0})
+    >>> round(sum(after.probabilities.values()), 6), after.decision in (0, 1)
+    (1.0, True)
     """
 
     kind = "model"

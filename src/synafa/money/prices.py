@@ -79,7 +79,10 @@ def affordable(price: Any, remaining: Any) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class PriceList(Stored):
-    """Prices of D features, with panels and groups.
+    """Prices of D features, with panels (several for one price) and groups (cheaper once one of them was paid).
+
+    Make one with `PriceList.plain` from a mapping, `from_csv` from a file or `from_columns` from lists, and give it to
+    `PlanTree(prices=...)`; `now` and `cost_of` answer what something costs.
 
     Attributes
     ----------
@@ -98,6 +101,8 @@ class PriceList(Stored):
 
     Examples
     --------
+    Two results of one exercise test: the second costs 1 once the first was paid.
+
     >>> prices = PriceList.from_columns(
     ...     ["age", "thal", "thalach"], [1, 102.9, 102.9], group=["", "lab", "lab"], price_in_group=[None, 1, 1]
     ... )
@@ -105,6 +110,12 @@ class PriceList(Stored):
     [[1.0, 1.0, 1.0]]
     >>> prices.cost_of([1, 2])
     103.9
+
+    Two results of one blood sample, for one price:
+
+    >>> blood = PriceList.from_columns(["age", "iron", "sugar"], [0, 20, 20], panel=["", "blood", "blood"])
+    >>> blood.cost_of([1, 2]), blood.reveals[1].tolist()
+    (20.0, [False, True, True])
     """
 
     feature_names: tuple[str, ...]

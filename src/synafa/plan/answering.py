@@ -57,12 +57,31 @@ class PlanAnswers:
         Returns
         -------
         PlanRecommendation
-            `feature` (None: stop), its cost, the reason as fields and as `text`, and the class probabilities now.
+            `feature` (None: stop), its `cost`, `text` with the reason in words, `stop_reason`, and `probabilities` of
+            the classes now; the other fields are the numbers behind the reason.
 
         Raises
         ------
         SynafaError
             When a name or a value is unknown or `remaining` is no amount.
+
+        Notes
+        -----
+        Measure `feature`, add its result to `observed`, and ask again until `feature` is None. Results may be told in
+        any order, and things may be known that were not asked for. `AcquisitionClassifier.next_feature` also says what
+        each possible result would lead to.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from synafa import PlanTree
+        >>> X = np.random.default_rng(0).normal(size=(600, 3))
+        >>> policy = PlanTree(budget=1).fit(X, np.where(X[:, 1] > 0, "ill", "well"))
+        >>> policy.next_feature().feature
+        'x1'
+        >>> stop = policy.next_feature({"x1": 2.0})
+        >>> stop.feature is None, max(stop.probabilities, key=stop.probabilities.get)
+        (True, 'ill')
         """
         self._must_be_fitted()
         values, mask = encode_case(self.encoder_, observed)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from synafa.graph.shape import DecisionGraph, Edge, Node
+from synafa.money.words import amount
 from synafa.plan.tree import Tree
 
 PLAN_ENDS = "plan ends"
@@ -42,13 +43,19 @@ class _Builder:
             return
         feature, threshold = int(tree.feature[number]), float(tree.threshold[number])
         name = self.names[int(tree.ask[number])]
-        reason = "what comes next depends on the result"
-        if name != self.names[feature]:
-            reason += f" of {self.names[feature]}"
+        what = "the result" if name == self.names[feature] else self.names[feature]
+        reason = f"{self._cost(number)}what comes next depends on {what}"
         at = self._add(number, depth, name, reason, float(tree.left_over[number]), "question", None)
         self._link(arrival, at, number)
         for child, below in ((int(tree.left[number]), True), (int(tree.right[number]), False)):
             self.visit(child, depth + 1, (at, *self.words(feature, threshold, below)))
+
+    def _cost(self, number: int) -> str:
+        """What the question of a node costs, where its list has the price."""
+        tree = self.tree
+        places = np.arange(tree.start[number], tree.stop[number])
+        here = places[tree.items[places] == tree.ask[number]]
+        return f"costs {amount(tree.price[here[0]])}; " if len(here) else ""
 
     def _plan(self, number: int, depth: int, arrival: _Arrival) -> None:
         tree, remaining = self.tree, float(self.tree.left_over[number])
@@ -58,7 +65,7 @@ class _Builder:
                 return
             before = tree.loss_before[number] if i == tree.start[number] else tree.loss_after[i - 1]
             name = self.names[int(tree.items[i])]
-            reason = f"it takes the expected loss from {before:.2f} to {tree.loss_after[i]:.2f}"
+            reason = f"costs {amount(tree.price[i])}; expected loss {before:.2f} to {tree.loss_after[i]:.2f}"
             at = self._add(number, depth, name, reason, remaining, "plan", None)
             self._link(arrival, at, number)
             arrival, depth = (at, f"{name}: any result", "any result"), depth + 1

@@ -79,12 +79,18 @@ def threshold(value: float) -> str:
 
 def card_lines(rules: Mapping[str, Any]) -> list[Line]:
     """The nodes of the rules in the order in which a person reads them."""
-    return list(_lines(rules["root"], rules, 0, ""))
+    return list(_lines(rules["root"], rules, 0, "", frozenset()))
 
 
-def _lines(node: Mapping[str, Any], rules: Mapping[str, Any], depth: int, when: str) -> Iterator[Line]:
-    prices = {entry["feature"]: entry["price"] for entry in rules["features"]}
-    told = [(f"{one['feature']} ({exact(prices[one['feature']])})", one["planned"]) for one in node["measure"]]
+def _lines(
+    node: Mapping[str, Any], rules: Mapping[str, Any], depth: int, when: str, paid: frozenset[int]
+) -> Iterator[Line]:
+    """The node and all below it; `paid` are the groups that were paid on the way here."""
+    features = {entry["feature"]: entry for entry in rules["features"]}
+    told, groups = [], paid
+    for one in node["measure"]:
+        told.append((f"{one['feature']} ({_price(features[one['feature']], groups)})", one["planned"]))
+        groups |= {features[one["feature"]]["group"]}
     shares = ", ".join(f"{label} {percent(share)}" for label, share in node["shares"].items())
     cases = "1 case" if node["cases"] == 1 else f"{node['cases']:,} cases"
     ask = node.get("ask")
@@ -92,10 +98,10 @@ def _lines(node: Mapping[str, Any], rules: Mapping[str, Any], depth: int, when: 
         node["node"],
         depth,
         when,
-        f"{ask} ({exact(prices[ask])})" if ask else "",
+        f"{ask} ({_price(features[ask], paid)})" if ask else "",
         tuple(words for words, planned in told if planned),
         tuple(words for words, planned in told if not planned),
-        f"{cases}: {shares}",
+        f"{cases}, {rules['target']}: {shares}",
     )
     if not ask:
         return
@@ -104,9 +110,20 @@ def _lines(node: Mapping[str, Any], rules: Mapping[str, Any], depth: int, when: 
         yes = f"If {test} is {' or '.join(node['if_one_of'])}"
     else:
         yes = f"If {test} is at most {threshold(node['if_at_most'])}"
-    none = f", or {test} gives no result"
-    yield from _lines(node["then"], rules, depth + 1, f"{yes}{none if without == 'then' else ''}:")
-    yield from _lines(node["else"], rules, depth + 1, f"Otherwise{none if without == 'else' else ''}:")
+    none, paid = f", or {test} gives no result", paid | {features[ask]["group"]}
+    yield from _lines(node["then"], rules, depth + 1, f"{yes}{none if without == 'then' else ''}:", paid)
+    yield from _lines(node["else"], rules, depth + 1, f"Otherwise{none if without == 'else' else ''}:", paid)
+
+
+def _price(entry: Mapping[str, Any], paid: frozenset[int]) -> str:
+    """What a feature costs after these groups were paid; -1 is no group."""
+    reduced = entry["group"] >= 0 and entry["group"] in paid
+    return exact(entry["price_in_group"] if reduced else entry["price"])
+
+
+def group_letter(group: int) -> str:
+    """What a group is called on the card: A, B, ..., Z, then 27, 28, ..."""
+    return chr(ord("A") + group) if group < 26 else str(group + 1)
 
 
 def card_head(rules: Mapping[str, Any], name: str, date: str) -> tuple[str, list[str]]:
@@ -116,11 +133,16 @@ def card_head(rules: Mapping[str, Any], name: str, date: str) -> tuple[str, list
     said = [f"Model {name}, {date}. {rules['root']['cases']:,} cases were judged. Budget: {budget}."]
     if known:
         said.append(f"Known from the start: {', '.join(known)}.")
-    said.append(
-        "Start at 0. Measure what the box says; skip what is known, cannot be had or costs more than the money that is "
-        "left. What a box cannot ask, its list replaces."
-    )
-    return f"{rules['target']}: which measurement next?", said
+    skip = "skip what is known, cannot be had or costs more than the money that is left"
+    if rules["is_panel"]:
+        said.append(f"One plan for everybody: measure in this order; {skip}.")
+    else:
+        said.append(
+            f"Start at 0 and do what the box says; {skip}. A question that cannot be asked is replaced by its list."
+        )
+    if any(entry["group"] >= 0 for entry in rules["features"]):
+        said.append("Of a group the first is paid in full, the others at their reduced price.")
+    return f"Which measurement next, for {rules['target']}?", said
 
 
 def price_table(rules: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
@@ -135,7 +157,7 @@ def price_table(rules: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
                 entry["feature"],
                 exact(entry["price"]),
                 exact(entry["price_in_group"]) if group >= 0 else "",
-                str(group) if group >= 0 else "",
+                group_letter(group) if group >= 0 else "",
                 ", ".join(name for name in entry["reveals"] if name != entry["feature"]),
                 ", ".join(entry["follows"]),
                 note,
@@ -268,7 +290,7 @@ def _priced(entry: Mapping[str, Any]) -> str:
     """A feature and what it costs, in words."""
     more = ["known from the start"] if entry["known"] else ["cannot be had"] if entry["unavailable"] else []
     if entry["group"] >= 0:
-        more.append(f"{exact(entry['price_in_group'])} after another of group {entry['group']}")
+        more.append(f"{exact(entry['price_in_group'])} after another of group {group_letter(entry['group'])}")
     others = [name for name in entry["reveals"] if name != entry["feature"]]
     more += [f"comes with {', '.join(others)}"] if others else []
     more += [f"then follow {', '.join(entry['follows'])}"] if entry["follows"] else []
