@@ -169,12 +169,11 @@ def _prices(story: Story) -> str:
     rows = []
     for j, name in enumerate(prices.feature_names):
         price = "known" if name in KNOWN else amount(prices.price[j])
-        after = ""
         if prices.group[j] >= 0:
             others = [o for k, o in enumerate(prices.feature_names) if prices.group[k] == prices.group[j] and k != j]
-            after = f"{amount(prices.price_in_group[j])} once {' or '.join(others)} was paid"
-        rows.append([name, MEANINGS.get(name, ""), price, after])
-    return table_html(["name", "what it is", "price", "reduced price"], rows)
+            price += f"; {amount(prices.price_in_group[j])} after {' or '.join(others)}"
+        rows.append([name, MEANINGS.get(name, ""), price])
+    return table_html(["name", "what it is", "price"], rows)
 
 
 def _walked(heading: str, steps: Sequence[Step]) -> str:

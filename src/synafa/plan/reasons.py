@@ -286,9 +286,7 @@ def sentence(found: PlanRecommendation) -> str:
     if found.why == "question":
         told += "; what comes after depends on the result"
     if found.why == "replan":
-        told += (
-            "; it takes the place of what cannot be measured, or uses money left over (numbers of the whole plan)"
-        )
+        told += "; it takes the place of what cannot be measured, or uses money left over (numbers of the whole plan)"
     if found.instead_of is not None:
         told += f"; instead of {found.instead_of}, because {found.because} is known already"
     return f"{told}."

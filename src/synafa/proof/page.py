@@ -10,7 +10,7 @@ import numpy as np
 
 from synafa.graph.draw import to_svg
 from synafa.money import amount
-from synafa.proof.prove import MODEL, Proof
+from synafa.proof.prove import ALL, MODEL, NOTHING, Proof
 from synafa.report.page import Section, bar_plot, figure_svg, new_figure, page, paragraphs, table_html, zoom_pane
 from synafa.report.style import COLOURS, CYCLE, MARKERS
 
@@ -82,6 +82,10 @@ def _budget(budget: float | None) -> str:
     return "no limit" if budget is None else f"{budget:g}"
 
 
+def _with(budget: float | None) -> str:
+    return "without a budget" if budget is None else f"with a budget of {budget:g}"
+
+
 def _interval(value: dict[str, float], digits: int = 3) -> str:
     if not np.isfinite(value["mean"]):
         return "not defined"
@@ -100,7 +104,8 @@ def _adaptivity(found: dict[str, Any]) -> str:
         "same predictor on the same held-out rows; the table is tree minus panel. A tree of one leaf is a panel."
     )
     head = ["budget", "log loss", "AUROC", "cost", "leaves in each fold"]
-    return f"<blockquote>{escape(about['sentence'])}</blockquote>{paragraphs(note)}{table_html(head, rows)}"
+    said = f"<blockquote>{escape(about['sentence'])}</blockquote>"
+    return said if about["verdict"] == "none" else f"{said}{paragraphs(note)}{table_html(head, rows)}"
 
 
 def _curves(found: dict[str, Any], data: dict[str, Any]) -> str:
@@ -111,20 +116,24 @@ def _curves(found: dict[str, Any], data: dict[str, Any]) -> str:
     head = ["", "budget", *(TITLES[name] for name in wanted), "paid", "measurements"]
     rows = []
     for curve in found["curves"]:
+        free = curve["method"] in (ALL, NOTHING)
+        if free and curve["budget"] != found["budgets"][0]:
+            continue  # the same at every budget
         digits = {name: 2 if name == "cost" else 3 for name in wanted}
         cells = [_interval(curve[name], digits[name]) for name in wanted]
         paid, asked = amount(curve["paid"]["mean"]), f"{curve['measurements']['mean']:.2f}"
-        rows.append([curve["method"], _budget(curve["budget"]), *cells, paid, asked])
+        rows.append([curve["method"], "any" if free else _budget(curve["budget"]), *cells, paid, asked])
     note = (
         "All features and nothing do not depend on the budget. The CART has the depth of the model's longest way and "
         "does not know prices, so it may spend more than the budget."
     )
-    return f"<div class='pair'>{plots}</div>{paragraphs(note)}{table_html(head, rows)}"
+    table = f"<details><summary>The same as a table</summary>{table_html(head, rows)}</details>"
+    return f"<div class='pair'>{plots}</div>{paragraphs(note)}{table}"
 
 
 def _plot(found: dict[str, Any], measure: str) -> str:
     """One measure against budget, a line for each method."""
-    figure = new_figure(5.2, 3.6)
+    figure = new_figure(5.2, 4.0)
     axes = figure.subplots()
     budgets = found["budgets"]
     x = np.arange(len(budgets), dtype=float)
@@ -144,7 +153,7 @@ def _plot(found: dict[str, Any], measure: str) -> str:
     axes.set_title(TITLES[measure], loc="left", fontsize=11)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(True, alpha=0.25)
-    axes.legend(frameon=False, fontsize=7)
+    figure.legend(frameon=False, fontsize=7, loc="outside lower center", ncols=3)
     return figure_svg(figure, f"{TITLES[measure]} by budget")
 
 
@@ -164,7 +173,7 @@ def _calibration(found: dict[str, Any], data: dict[str, Any]) -> str:
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1)
     axes.grid(True, alpha=0.25)
-    note = f"The model at the budget {_budget(found['budgets'][-1])}; each point is a tenth of the rows or so."
+    note = f"The model {_with(found['budgets'][-1])}; each point is a tenth of the rows or so."
     rows = [[f"{b['predicted']:.3f}", f"{b['observed']:.3f} [{b['low']:.3f}, {b['high']:.3f}]", f"{b['rows']:,}"]
             for b in bins]  # fmt: skip
     table = table_html(["said", "came true", "rows"], rows)
@@ -193,7 +202,7 @@ def _bought(found: dict[str, Any]) -> str:
     rows = found["bought"][:SHOWN_FEATURES]
     if not rows:
         return paragraphs("Nothing is worth buying at any of these budgets.")
-    head = ["feature", *(f"budget {_budget(b)}" for b in found["budgets"])]
+    head = ["feature", *("no limit" if b is None else f"budget {b:g}" for b in found["budgets"])]
     body = [[each["feature"], *(f"{share:.0%}" for share in each["shares"])] for each in rows]
     more = len(found["bought"]) - len(rows)
     note = f" and {more} more features" if more > 0 else ""
@@ -210,7 +219,7 @@ def _parts(found: dict[str, Any]) -> str:
         asked, paid = f"{each['measurements']['mean']:.2f}", amount(each["paid"]["mean"])
         rows.append([each["part"], f"{each['rows']:,}", *cells, asked, paid])
     head = ["part", "rows", "AUROC", "log loss", "accuracy", "measurements", "paid"]
-    note = f"The model at the budget {_budget(found['budgets'][-1])}, on held-out rows."
+    note = f"The model {_with(found['budgets'][-1])}, on held-out rows."
     return table_html(head, rows, note)
 
 
@@ -221,10 +230,11 @@ def _suspicious(found: dict[str, Any]) -> str:
 
 
 def _graph(proof: Proof) -> str:
-    budget = "no limit" if np.isinf(proof.model_budget) else f"a budget of {proof.model_budget:g}"
-    graph = proof.model.decision_graph(max_depth=6, min_share=0.01)
+    budget = _with(None if np.isinf(proof.model_budget) else proof.model_budget)
+    graph = proof.model.decision_graph(min_share=0.01)
     note = (
-        f"The model that all rows together give at {budget}. The numbers above are not of this model but of its folds'."
+        f"The model that all rows together give {budget}. The numbers above are of the models of the folds, each "
+        "judged on rows that it had not seen."
     )
     return paragraphs(note) + zoom_pane(to_svg(graph, "Which measurement next?"))
 
