@@ -58,6 +58,16 @@ def test_adapting_is_found_to_be_worth_it_where_it_is(adaptive: Proof) -> None:
 
 
 @pytest.mark.slow
+def test_shares_keep_within_0_and_1_up_to_the_ends_of_their_intervals() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=60)
+    proof = prove(ProofTable.of(pl.DataFrame({"x": x}), (x > 0).astype(int)), Settings(budgets=(1.0,)))
+    for found in measure_all(proof).values():
+        for name in ("accuracy", "balanced_accuracy", "auroc"):
+            assert 0 <= found[name].low <= found[name].mean <= found[name].high <= 1
+
+
+@pytest.mark.slow
 def test_the_budget_is_kept(adaptive: Proof) -> None:
     for method in (MODEL, ROOT, PANEL):
         judged = adaptive.judged[method, 2.0]

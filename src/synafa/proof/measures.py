@@ -17,6 +17,7 @@ from synafa.stats import auroc_values, balanced_accuracy_values, log_loss_values
 from synafa.stats.resampling import percentile_interval, resample_weights
 
 RESAMPLES = 1_000
+SHARES = ("accuracy", "balanced_accuracy", "auroc")  # between 0 and 1
 MEASURES = ("accuracy", "balanced_accuracy", "auroc", "log_loss", "cost", "paid", "measurements")
 
 
@@ -119,7 +120,10 @@ def measure_all(proof: Proof, rows: np.ndarray | None = None) -> dict[tuple[str,
             columns.append(values[name])
     found: dict[tuple[str, float], dict[str, Interval]] = {}
     for (key, name), interval in zip(keys, Bootstrap(n, groups, proof.settings.seed)(columns)):
-        found.setdefault(key, {})[name] = interval
+        shown = interval
+        if name in SHARES:  # influences can carry the end of an interval past what the measure can be
+            shown = Interval(interval.mean, max(interval.low, 0.0), min(interval.high, 1.0))
+        found.setdefault(key, {})[name] = shown
     return found
 
 
