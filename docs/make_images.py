@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
-from synafa import SynAFA
+from synafa import PlanTree, PriceList
 from synafa.datasets.embedded import embedded_path
 from synafa.files import write_text
-from synafa.money import PriceList
 from synafa.table.reading import read_table, split_target
 
 IMAGES = Path(__file__).resolve().parent / "images"
+BUDGET = 120  # as in the README
 
 
 def heart_graph() -> str:
-    """The policy for heart disease as an SVG: prices as published, one measurement at a time."""
-    table, disease = split_target(read_table(embedded_path("heart")), "disease")
-    prices = PriceList.from_csv(embedded_path("heart-prices"), table.columns)
-    costs = dict(zip(prices.feature_names, prices.price))
-    policy = SynAFA(budget=250, costs=costs, cost_weight=0.002, pair_branch=False)
-    policy.fit(table, np.where(disease == 1, "disease", "healthy"), target="heart disease")
-    return policy.decision_graph(max_depth=3, min_share=0.03).to_svg("Which measurement next, for heart disease?")
+    """The model of the README as an SVG: published prices, age and sex known, at most `BUDGET` for a patient."""
+    table, disease = split_target(read_table(embedded_path("heart-words")), "disease")
+    prices = PriceList.from_csv(embedded_path("heart-words-prices"), table.columns)
+    policy = PlanTree(budget=BUDGET, prices=prices).fit(table, disease, known=["age", "sex"], target="disease")
+    return policy.decision_graph().to_svg("Which measurement next, for heart disease?")
 
 
 if __name__ == "__main__":
