@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from synafa.graph.shape import DecisionGraph, Edge, Node
-from synafa.money.words import amount
+from synafa.money.words import amount, percent
 from synafa.plan.tree import Tree
 
 PLAN_ENDS = "plan ends"
@@ -70,7 +70,7 @@ class _Builder:
             self._link(arrival, at, number)
             arrival, depth = (at, f"{name}: any result", "any result"), depth + 1
             remaining -= float(tree.price[i])
-        reason = f"the plan ends; the most probable class has {tree.sure[number]:.0%} on average"
+        reason = f"the plan ends; {percent(tree.sure[number])} sure on average"
         at = self._add(number, depth, None, reason, remaining, None, PLAN_ENDS)
         self._link(arrival, at, number)
 
