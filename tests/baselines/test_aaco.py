@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numba
 import numpy as np
+import pytest
 
 from synafa.baselines.aaco import AACO, Settings
 from synafa.baselines.aaco_kernels import nearest
@@ -147,6 +148,7 @@ def test_candidate_sizes_are_uniform_below_all_features() -> None:
     assert counts.max() < 1200
 
 
+@pytest.mark.slow
 def test_on_the_cube_it_ends_clearly_above_static_selection() -> None:
     from synafa.baselines import train
 

@@ -13,6 +13,8 @@ from synafa.baselines.eddi import EDDI, PROFILES, AnyReader, LayersReader, VAERe
 from synafa.errors import SynafaError
 from tests.baselines import acquisition_tasks as tasks
 
+pytestmark = pytest.mark.slow  # every test trains a network
+
 QUICK = PROFILES["quick"]
 BUILTIN = replace(QUICK, builtin=True)
 

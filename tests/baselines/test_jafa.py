@@ -10,6 +10,8 @@ import pytest
 from synafa.baselines.jafa import JAFA, PROFILES
 from tests.baselines import acquisition_tasks as tasks
 
+pytestmark = pytest.mark.slow  # every test trains a network
+
 QUICK = PROFILES["quick"]
 
 

@@ -13,6 +13,8 @@ from synafa.baselines.common import rows_of
 from synafa.baselines.odin import ODIN, PROFILES, with_synthetic
 from tests.baselines import acquisition_tasks as tasks
 
+pytestmark = pytest.mark.slow  # every test trains a network
+
 QUICK = PROFILES["quick"]
 
 

@@ -20,6 +20,7 @@ def branching(request: pytest.FixtureRequest) -> OL:
     return OL().fit(tasks.branch(), 2, replace(QUICK, with_mask=request.param), seed=0)
 
 
+@pytest.mark.slow
 @VARIANTS
 def test_the_deciding_feature_is_taken_first(with_mask: bool) -> None:
     task = tasks.decisive()
@@ -28,6 +29,7 @@ def test_the_deciding_feature_is_taken_first(with_mask: bool) -> None:
     assert (mask.sum(1) == 2).all()
 
 
+@pytest.mark.slow
 def test_it_beats_every_fixed_pair_by_adapting(branching: OL) -> None:
     task = tasks.branch()
     order, mask = tasks.spend(branching, task, 2)
@@ -35,6 +37,7 @@ def test_it_beats_every_fixed_pair_by_adapting(branching: OL) -> None:
     assert tasks.accuracy(branching, task, mask) > 0.9, "no fixed pair exceeds 0.75"
 
 
+@pytest.mark.slow
 @VARIANTS
 def test_a_permuted_target_destroys_the_advantage(with_mask: bool) -> None:
     task = tasks.branch(permuted=True)
@@ -42,6 +45,7 @@ def test_a_permuted_target_destroys_the_advantage(with_mask: bool) -> None:
     assert tasks.accuracy(policy, task, tasks.spend(policy, task, 2)[1]) < 0.4
 
 
+@pytest.mark.slow
 @VARIANTS
 def test_it_finds_an_xor_pair_among_noise(with_mask: bool) -> None:
     task = tasks.xor()
@@ -49,6 +53,7 @@ def test_it_finds_an_xor_pair_among_noise(with_mask: bool) -> None:
     assert tasks.spend(policy, task, 2)[1][:, [1, 3]].all(1).mean() > 0.9
 
 
+@pytest.mark.slow
 def test_acting_uses_no_dropout(branching: OL) -> None:
     task = tasks.branch()
     X = task.X[task.test]
@@ -61,6 +66,7 @@ def test_acting_uses_no_dropout(branching: OL) -> None:
     assert torch.equal(first, branching.scores(values, known))
 
 
+@pytest.mark.slow
 def test_of_two_copies_the_cheaper_is_taken_first() -> None:
     task = tasks.decisive(costs=[1, 1, 1, 4, 1, 1])
     task.X[:, 0] = task.X[:, 3]
@@ -99,6 +105,7 @@ def test_q_widths_follow_the_published_rule() -> None:
     assert q_widths((64, 32, 16)) == (64, 16, 10)
 
 
+@pytest.mark.slow
 def test_stored_and_loaded_it_proposes_the_same(branching: OL) -> None:
     task = tasks.branch()
     again = OL.from_state(*branching.state())

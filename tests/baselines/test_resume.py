@@ -53,6 +53,7 @@ def stop_after(calls: int):
     return progress
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHORT)
 def test_an_interrupted_training_ends_with_the_same_policy(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eager: None
@@ -104,6 +105,7 @@ shared_classifier(load("cube", n=400), profile="quick", seed=1, cache=sys.argv[1
 """
 
 
+@pytest.mark.slow
 def test_a_killed_process_leaves_a_classifier_that_goes_on(tmp_path: Path) -> None:
     dataset = load("cube", n=400)
     done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "pieces")], env=os.environ.copy())
@@ -131,6 +133,7 @@ def test_a_damaged_file_counts_as_none(tmp_path: Path) -> None:
     assert not path.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gdfs", "dime", "jafa", "ol-with-mask"])
 def test_what_does_not_look_at_the_budget_is_trained_once_for_all_budgets(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

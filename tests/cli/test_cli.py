@@ -335,7 +335,7 @@ def test_unforeseen_errors_are_sentences_too():
     assert sentence(RuntimeError("odd"))[1] == 1
 
 
-@pytest.mark.parametrize("policy", ["synafa", "plan-tree"])
+@pytest.mark.parametrize("policy", ["synafa", pytest.param("plan-tree", marks=pytest.mark.slow)])
 def test_next_answers_cold_without_the_heavy_packages(folder, call, tmp_path, policy):
     path = folder / "m.synafa"
     if policy == "plan-tree":

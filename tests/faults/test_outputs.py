@@ -139,6 +139,7 @@ def test_names_as_long_as_the_system_allows_are_written(tmp_path):
     assert len(list(tmp_path.iterdir())) == 2
 
 
+@pytest.mark.slow
 def test_standard_output_gets_the_model_and_nothing_else(table, tmp_path):
     model = tmp_path / "model.synafa"
     with model.open("wb") as out:  # /dev/fd/1 and not /dev/stdout, which a mistake could rename away
@@ -150,6 +151,7 @@ def test_standard_output_gets_the_model_and_nothing_else(table, tmp_path):
     assert load_model(model).policy_.encoder_.feature_names_ == ("a", "b")
 
 
+@pytest.mark.slow
 def test_graph_and_acquire_take_standard_output_too(table, tmp_path):
     model = tmp_path / "model.synafa"
     assert run(["fit", str(table), "--target", "y", "-o", str(model)]) == 0

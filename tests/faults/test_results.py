@@ -218,6 +218,7 @@ def test_a_killed_run_leaves_no_worker_behind_even_inside_compiled_code(tmp_path
     assert Store(settings.results).status(unit) == "pending"
 
 
+@pytest.mark.slow
 def test_a_lost_scheduler_is_called_that(tmp_path, monkeypatch):
     distributed = pytest.importorskip("distributed")
     from synafa.study.engine.dask_runner import run_with_client

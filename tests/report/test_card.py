@@ -139,6 +139,7 @@ class CardReader(HTMLParser):
         return node
 
 
+@pytest.mark.slow
 def test_card_json_and_python_measure_the_same_in_100_000_cases(model, fitted, cases, tmp_path, capsys):
     assert run(["card", str(model), "-o", str(tmp_path / "card.html"), "--json"]) == 0
     written = json.loads(capsys.readouterr().out)
