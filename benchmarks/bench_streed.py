@@ -36,11 +36,16 @@ FITS: KeptFits  # predictors do not depend on prices: the levels of a fold share
 class StoredFits:
     """`fit_predictor` that also keeps what it fitted in a folder, for runs that try other trees on them."""
 
+    takes_hints = True
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def __call__(self, values: np.ndarray, y: np.ndarray, n_classes: int, **options: Any) -> Any:
-        told = repr((values.shape, n_classes, options.get("seed"))).encode() + values.tobytes() + y.tobytes()
+        costs = options.get("error_costs")
+        hints = [None if hint is None else np.asarray(hint).tolist() for hint in (costs, options.get("focus"))]
+        told = repr((values.shape, n_classes, options.get("seed"), hints)).encode()
+        told += values.tobytes() + y.tobytes()
         path = self.folder / f"{hashlib.sha256(told).hexdigest()[:24]}.fit"
         if path.exists():
             return predictor_from_arrays(*read_file(path, "benchmark-fit"))

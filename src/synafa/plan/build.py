@@ -14,8 +14,10 @@ from synafa.plan.prices import Prices
 from synafa.plan.root import Hints, Root, find_root
 from synafa.plan.search import Task
 from synafa.plan.tree import Tree
+from synafa.plan.validate import grow_validated
 
 Progress = Callable[[float, str], None]
+VALIDATED_ROWS = 1_500  # up to so many rows cross-validation judges the tree
 GROW_ROWS = 12_000  # rows that propose splits; all that there are confirm them
 
 
@@ -30,6 +32,7 @@ class Settings:
     spend_all : go on to the budget, whatever it brings
     growth : how the tree is grown
     adaptive : False keeps the fixed panel
+    validated : whether no row was seen by what judges it, so that few rows may all grow the tree (`validate.py`)
     """
 
     budget: float
@@ -37,6 +40,7 @@ class Settings:
     spend_all: bool = False
     growth: Growth = field(default_factory=Growth)
     adaptive: bool = True
+    validated: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +81,10 @@ def build(
         grower = Grower(task, hints, values, root.candidates, settings.growth)
         if settings.adaptive:
             say(0.4, "looking for questions whose answer changes the plan")
-            start = grow_tree(grower, start, root.eager)
+            if settings.validated and len(rows.root) <= VALIDATED_ROWS:
+                start = grow_validated(grower, start, list(dict.fromkeys([root.plan, root.eager])))
+            else:
+                start = grow_tree(grower, start, root.eager)
         say(0.9, "putting the plans in order")
         tree = finish(grower, start, judge.scorer.n_classes)
     say(1.0, "the tree is ready")

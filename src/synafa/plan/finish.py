@@ -144,7 +144,7 @@ def _rest(
     measure = getattr(judge.measure, "exact", lambda: judge.measure)()
 
     def value(asked: Plan) -> float:
-        return _mean(measure(judge.proba(asked, rows), judge.y[rows]))
+        return _mean(measure(judge.proba(asked, rows), judge.truth[rows]))
 
     now = value(state) if found else 0.0
     savings = {j: value((*state, j)) - now for j in found}

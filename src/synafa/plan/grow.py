@@ -87,7 +87,8 @@ class Grower:
     def grow(self, root: Node) -> Node:
         """The root with its tree: the best first questions are grown to the end, the best tree is kept."""
         trees = [self._grown(replace(root), *passed) for passed in self._accepted(root, self.growth.first)]
-        return max(trees, key=lambda tree: float(self.net(tree, "checked").sum()), default=root)
+        judges = "checked" if len(root.checked) else "chosen"
+        return max(trees, key=lambda tree: float(self.net(tree, judges).sum()), default=root)
 
     def _grown(self, root: Node, split: Split, children: tuple[Node, Node]) -> Node:
         """The tree that begins with a split; of its leaves the one with most rows is always looked at next."""
@@ -127,7 +128,7 @@ class Grower:
             if _z(self._difference(node, refined, "chosen")) < growth.propose_errors:
                 continue
             gain = self._difference(node, refined, "checked")
-            if gain.sum() > 0 and _z(gain) >= growth.verify_errors:
+            if not len(gain) or (gain.sum() > 0 and _z(gain) >= growth.verify_errors):
                 found.append((refined, self.children(node, refined)))
         return found
 
@@ -158,10 +159,10 @@ class Grower:
         price = self.task.prices.cost((*node.asked, *node.plan))
         return self.task.judge.utility((*node.asked, *node.plan), rows).astype(np.float64) - self.task.margin * price
 
-    def split_gain(self, node: Node) -> np.ndarray:
+    def split_gain(self, node: Node, which: str = "checked") -> np.ndarray:
         """What each confirming row gains by the node's split alone, its children keeping to their plans."""
         assert node.split is not None
-        return self._difference(node, node.split, "checked")
+        return self._difference(node, node.split, which)
 
     def _difference(self, node: Node, split: Split, which: str) -> np.ndarray:
         """What each row gains by the split with its two plans over the node's plan."""
@@ -254,23 +255,23 @@ def replace_plan(node: Node, plan: Plan) -> Node:
 
 def prune(grower: Grower, root: Node) -> Node:
     """The tree without splits that are not worth their luck; no tree when all of it is within its error."""
-    kept, _ = _worthy(grower, root)
+    kept, _ = worthy(grower, root, "checked", grower.growth.luck)
     if kept.split is None:
         return kept
     return kept if kept.gain >= grower.growth.keep_errors * kept.error else replace(kept, split=None, children=())
 
 
-def _worthy(grower: Grower, node: Node) -> tuple[Node, float]:
-    """The best pruning of a subtree, and what it gains on the confirming rows after luck is taken off every split."""
+def worthy(grower: Grower, node: Node, which: str, luck: float) -> tuple[Node, float]:
+    """The best pruning of a subtree, and what it gains on its rows (`which`) after luck is taken off every split."""
     if node.split is None:
         return node, 0.0
-    below = [_worthy(grower, child) for child in node.children]
+    below = [worthy(grower, child, which, luck) for child in node.children]
     kept = replace(node, children=tuple(child for child, _ in below))
-    own = grower.split_gain(kept)
-    value = float(own.sum()) - grower.growth.luck * float(np.sqrt((own**2).sum())) + sum(worth for _, worth in below)
+    own = grower.split_gain(kept, which)
+    value = float(own.sum()) - luck * float(np.sqrt((own**2).sum())) + sum(worth for _, worth in below)
     if value <= 0:
         return replace(node, split=None, children=()), 0.0
-    gain = grower.net(kept, "checked") - grower.flat(kept, kept.checked)
+    gain = grower.net(kept, which) - grower.flat(kept, getattr(kept, which))
     n = max(len(gain), 1)
     return replace(kept, gain=float(gain.sum()) / n, error=float(np.sqrt((gain**2).sum())) / n), value
 

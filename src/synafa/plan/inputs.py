@@ -13,6 +13,7 @@ from synafa.plan.build import deal_rows
 from synafa.plan.scorers import Parts
 from synafa.table.encoder import Column, TableEncoder
 
+FOCUS_ROWS = 3_000  # up to so many rows the predictor learns once more, with the sets that plans would use
 CROSS_FIT_ROWS = 20_000  # up to so many rows every row is judged by a predictor that did not see it
 FIVE_FOLD_ROWS = 5_000
 JUDGED_ROWS = 10_000  # of more rows, this many (at most 30 %) are held out and judged
@@ -30,32 +31,35 @@ class Judged:
     checked: np.ndarray
 
 
-def judged_rows(
-    values: np.ndarray,
-    y: np.ndarray,
-    n_classes: int,
-    categories: Sequence[int],
-    groups: np.ndarray | None,
-    predictor: Any,
-    seed: int,
-    progress: Progress | None,
-) -> Judged:
+@dataclass(frozen=True, eq=False)
+class Training:
+    """The training rows: values (n, D), classes (n,), categories of every column, groups of rows or None."""
+
+    values: np.ndarray
+    y: np.ndarray
+    n_classes: int
+    categories: Sequence[int]
+    groups: np.ndarray | None
+    seed: int
+
+
+def judged_rows(table: Training, fitter: Fitter, progress: Progress | None) -> Judged:
     """Predictors that did not see the rows they judge: cross-fitted for a small table, else fitted on the rest."""
-    n = len(y)
-    if predictor is not None and hasattr(predictor, "predict_proba"):  # fitted elsewhere, on other rows
-        everyone = np.arange(n)
-        return Judged(everyone, ((predictor, everyone),), *deal_rows(y, groups, CHECKED_SHARE, seed))
-    fit = predictor_factory(predictor)
+    y, groups, n, seed = table.y, table.groups, len(table.y), table.seed
     if n <= CROSS_FIT_ROWS:
-        folds = min(5 if n <= FIVE_FOLD_ROWS else 3, n)
-        parts = _cross_fitted(values, y, n_classes, categories, groups, fit, folds, seed, progress)
+        parts = _cross_fitted(table, fitter, min(5 if n <= FIVE_FOLD_ROWS else 3, n), progress)
         return Judged(np.arange(n), parts, *deal_rows(y, groups, CHECKED_SHARE, seed))
-    share = min(0.3, JUDGED_ROWS / n)
-    rest, held = deal_rows(y, groups, share, seed + 1)
+    rest, held = deal_rows(y, groups, min(0.3, JUDGED_ROWS / n), seed + 1)
     held = np.sort(held)
-    fitted = fit(values[rest], y[rest], n_classes, categories=categories, seed=seed, progress=progress)
+    fitted = fitter.on(table, progress, rest)
     inner = None if groups is None else groups[held]
     return Judged(held, ((fitted, np.arange(len(held))),), *deal_rows(y[held], inner, CHECKED_SHARE, seed))
+
+
+def judged_by(predictor: Any, y: np.ndarray, groups: np.ndarray | None, seed: int) -> Judged:
+    """All rows, judged by one predictor that was fitted elsewhere, on other rows."""
+    everyone = np.arange(len(y))
+    return Judged(everyone, ((predictor, everyone),), *deal_rows(y, groups, CHECKED_SHARE, seed))
 
 
 def given_rows(predictor: Any, n_train: int, n_validation: int, seed: int) -> Judged:
@@ -76,34 +80,47 @@ def number_encoder(values: np.ndarray, names: Iterable[str] | None = None) -> Ta
     return encoder
 
 
-def predictor_factory(predictor: Any) -> Callable[..., Any]:
-    """The function that fits a predictor: the package's own, or the user's."""
-    if predictor is not None:
+@dataclass(frozen=True, eq=False)
+class Fitter:
+    """What fits a predictor: the package's own function, or the user's.
+
+    The own one, and one that says `takes_hints`, is told what errors cost, float64 (K, K), and which sets of features
+    will be known most often.
+    """
+
+    fit: Callable[..., Any]
+    takes_hints: bool
+    error_costs: np.ndarray | None = None
+    focus: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, predictor: Any, error_costs: np.ndarray | None = None) -> Fitter:
+        """For the setting `predictor`: None, or a function; anything else is refused."""
+        if error_costs is not None:  # the unit of money does not matter to it
+            error_costs = np.round(error_costs / max(float(error_costs.max()), 1e-300), 9)
+        if predictor is None:
+            from synafa.predictor import fit_predictor
+
+            return cls(fit_predictor, True, error_costs)
         if not callable(predictor):
             raise SynafaError(
                 "predictor must be None, a fitted object with predict_proba(values, mask), or a function "
                 f"(values, y, n_classes, categories=, seed=, progress=) that fits one, got: {type(predictor).__name__}."
             )
-        return predictor
-    from synafa.predictor import fit_predictor
+        return cls(predictor, bool(getattr(predictor, "takes_hints", False)), error_costs)
 
-    return fit_predictor
+    def on(self, table: Training, progress: Progress | None, rows: Any = slice(None)) -> Any:
+        """The predictor that is fitted to some rows of a table."""
+        options: dict[str, Any] = {"categories": table.categories, "seed": table.seed, "progress": progress}
+        if self.takes_hints:
+            options |= {"error_costs": self.error_costs, "focus": self.focus}
+        return self.fit(table.values[rows], table.y[rows], table.n_classes, **options)
 
 
-def _cross_fitted(
-    values: np.ndarray,
-    y: np.ndarray,
-    n_classes: int,
-    categories: Sequence[int],
-    groups: np.ndarray | None,
-    fit: Callable[..., Any],
-    folds: int,
-    seed: int,
-    progress: Progress | None,
-) -> Parts:
+def _cross_fitted(table: Training, fitter: Fitter, folds: int, progress: Progress | None) -> Parts:
     from synafa.predictor.folds import deal_folds
 
-    fold = deal_folds(y, folds, np.random.default_rng([seed, 13]), groups)
+    fold = deal_folds(table.y, folds, np.random.default_rng([table.seed, 13]), table.groups)
     parts = []
     for f in range(folds):
         rest, held = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
@@ -111,7 +128,7 @@ def _cross_fitted(
             continue
         if progress is not None:
             progress(f / folds, f"predictor {f + 1} of {folds}")
-        parts.append((fit(values[rest], y[rest], n_classes, categories=categories, seed=seed, progress=None), held))
+        parts.append((fitter.on(table, None, rest), held))
     return parts
 
 

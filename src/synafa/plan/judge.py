@@ -44,6 +44,7 @@ class Judge:
         threads: int = 1,
     ) -> None:
         self.scorer, self.y, self.measure, self.prices = scorer, y, utility, prices
+        self.truth = y  # what utilities are judged by: the classes, or how probable each of them is, (n, K)
         self.known = tuple(known)
         self.threads = threads
         self.n = len(y)
@@ -108,7 +109,7 @@ class Judge:
             where, chunk = piece
             state = self.scorer.open(base, chunk)
             for column, extra in columns:
-                out[where, column] = self.measure(self.scorer.proba(state, chunk, extra), self.y[chunk])
+                out[where, column] = self.measure(self.scorer.proba(state, chunk, extra), self.truth[chunk])
 
         self._run(work, self._chunks(rows))
 

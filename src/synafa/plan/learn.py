@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,12 +16,16 @@ from synafa.plan.inputs import Judged, candidates_of
 from synafa.plan.judge import Judge
 from synafa.plan.prices import Prices
 from synafa.plan.reasons import Overlap
-from synafa.plan.root import Hints
+from synafa.plan.root import Hints, fills, screen
 from synafa.plan.scorers import make_scorer
+from synafa.plan.search import Task
 from synafa.plan.utility import LogUtility, MoneyUtility, Utility
 from synafa.table.encoder import TableEncoder
 
+SOFT = 0.5  # share of the prediction from everything in what plans are judged by, where errors have costs
+
 if TYPE_CHECKING:
+    from synafa.information.tables import InformationTables
     from synafa.plan.plan_tree import PlanTree
 
 
@@ -52,33 +57,95 @@ def learn_tree(
     judged: Judged,
     copies: np.ndarray,
     class_weighted: bool,
-    fills: bool,
+    honest: bool,
     progress: Progress | None,
 ) -> None:
     """Set tree, rule and judge of a prepared policy.
 
-    copies : bool (D, D), linear copies; fills : whether the predictor is told values that follow from a copy
+    copies : bool (D, D), linear copies
+    honest : whether no row was seen by what judges it; then the predictor is also told values that follow from a copy
     """
+    policy.prices_ = policy.prices_.with_copies(copies, honest)
+    search = _search(policy, values, classes, judged, class_weighted, honest)
+    policy.overlap_ = Overlap(search.tables.single, search.tables.pair)
+    margin = 0.0 if policy.spend_all else policy.margin_
+    settings = Settings(policy.budget_, margin, policy.spend_all, adaptive=policy.adaptive, validated=honest)
+    rows = Rows(_root_rows(judged, honest, int(policy.random_state)), judged.chosen, judged.checked)
+    judge, prices = search.judge, policy.prices_
+    built = build(judge, values[judged.rows], prices, search.hints, search.candidates, rows, settings, progress)
+    policy.tree_, policy.root_, policy.judge_ = built.tree, built.root, judge
+    policy.judged_rows_, policy.judged_values_, policy.checked_rows_ = judged.rows, values[judged.rows], judged.checked
+    policy.rule_ = Rule(policy.tree_, prices, policy.known_, policy.unavailable_)
+    policy._curve = None
+
+
+def favourites(
+    policy: PlanTree, values: np.ndarray, classes: np.ndarray, judged: Judged, copies: np.ndarray
+) -> np.ndarray:
+    """Sets of features that plans would use, bool (F, D): what is known after each step of the greedy plans."""
+    prices = policy.prices_.with_copies(copies, True)
+    search = _search(policy, values, classes, judged, False, True, prices)
+    margin = 0.0 if policy.spend_all else policy.margin_
+    task = Task(search.judge, prices, policy.budget_, margin, search.candidates, policy.spend_all)
+    with search.judge.working():
+        rows = _root_rows(judged, True, int(policy.random_state))
+        found = fills(task, search.hints, screen(task, search.hints), rows)
+    steps = {frozenset(search.judge.closed(each.plan[:k])) for each in found for k in range(len(each.plan) + 1)}
+    return _sets(steps, len(prices.price))
+
+
+def known_sets(policy: PlanTree) -> np.ndarray:
+    """What is known after each step that the finished tree can take, bool (F, D)."""
+    tree, judge = policy.tree_, policy.judge_
+    steps: set[frozenset[int]] = set()
+    for node in range(tree.n_nodes):
+        asked = tuple(int(tree.ask[parent]) for parent in tree.path_to(node)[:-1])
+        plan = tree.plan(node)
+        steps |= {frozenset(judge.closed((*asked, *plan[:k]))) for k in range(len(plan) + 1)}
+    return _sets(steps, len(policy.known_))
+
+
+def _sets(steps: set[frozenset[int]], n_features: int) -> np.ndarray:
+    out = np.zeros((len(steps), n_features), bool)
+    for row, step in zip(out, sorted(steps, key=sorted)):
+        row[list(step)] = True
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """What a search for plans needs besides its settings."""
+
+    judge: Judge
+    hints: Hints
+    candidates: np.ndarray
+    tables: InformationTables
+
+
+def _search(
+    policy: PlanTree,
+    values: np.ndarray,
+    classes: np.ndarray,
+    judged: Judged,
+    class_weighted: bool,
+    honest: bool,
+    prices: Prices | None = None,
+) -> _Search:
+    """Judge, candidates and what the information tables say, for prices that know the copies."""
     from synafa.information.tables import InformationTables
 
-    k, prices = len(policy.classes_), policy.prices_.with_copies(copies, fills)
+    prices, k = policy.prices_ if prices is None else prices, len(policy.classes_)
     candidates = candidates_of(prices.reveals, policy.known_, policy.unavailable_)
     proposing = np.sort(judged.rows[judged.chosen])
     tables = InformationTables.from_values(values[proposing], classes[proposing])
-    policy.prices_, policy.overlap_ = prices, Overlap(tables.single, tables.pair)
-    rows_values, rows_y = values[judged.rows], classes[judged.rows]
-    utility, policy.margin_ = _utility(policy, rows_y, k, class_weighted)
+    y = classes[judged.rows]
+    utility, policy.margin_ = _utility(policy, y, k, class_weighted)
     known = np.flatnonzero(policy.known_).tolist()
-    judge = Judge(make_scorer(judged.parts, rows_values, k), rows_y, utility, prices, known, _threads(policy.n_jobs))
-    margin = 0.0 if policy.spend_all else policy.margin_
-    settings = Settings(policy.budget_, margin, policy.spend_all, adaptive=policy.adaptive)
-    hints = Hints.of(tables.single, tables.pair, candidates)
-    rows = Rows(_root_rows(judged, fills, int(policy.random_state)), judged.chosen, judged.checked)
-    built = build(judge, rows_values, prices, hints, candidates, rows, settings, progress)
-    policy.tree_, policy.root_, policy.judge_ = built.tree, built.root, judge
-    policy.judged_rows_, policy.judged_values_, policy.checked_rows_ = judged.rows, rows_values, judged.checked
-    policy.rule_ = Rule(policy.tree_, prices, policy.known_, policy.unavailable_)
-    policy._curve = None
+    scorer = make_scorer(judged.parts, values[judged.rows], k)
+    judge = Judge(scorer, y, utility, prices, known, _threads(policy.n_jobs))
+    if policy.error_costs_ is not None and honest:
+        judge.truth = softened(judge, candidates, k)
+    return _Search(judge, Hints.of(tables.single, tables.pair, candidates), candidates, tables)
 
 
 def _utility(policy: PlanTree, y: np.ndarray, k: int, class_weighted: bool) -> tuple[Utility, float]:
@@ -86,6 +153,15 @@ def _utility(policy: PlanTree, y: np.ndarray, k: int, class_weighted: bool) -> t
     if policy.error_costs_ is not None:
         return MoneyUtility(policy.error_costs_.matrix), 1.0
     return LogUtility.of(y, k, class_weighted), float(policy.margin) / policy.prices_.typical
+
+
+def softened(judge: Judge, candidates: np.ndarray, n_classes: int) -> np.ndarray:
+    """How probable each class is, (n, K): half the class itself, half what is predicted when everything is known.
+
+    A mistake that is dear and rare would otherwise be judged by a handful of rows.
+    """
+    proba = judge.proba(candidates.tolist(), np.arange(judge.n))
+    return (1 - SOFT) * np.eye(n_classes)[judge.y] + SOFT * proba
 
 
 def _root_rows(judged: Judged, honest: bool, seed: int) -> np.ndarray:

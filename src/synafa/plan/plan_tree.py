@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -19,8 +20,8 @@ from synafa.plan.build import linear_copies
 from synafa.plan.case import Copies
 from synafa.plan.curve import BudgetPoint, budget_curve
 from synafa.plan.decide import REASONS
-from synafa.plan.inputs import given_rows, judged_rows, number_encoder, predictor_factory
-from synafa.plan.learn import learn_tree, prepare
+from synafa.plan.inputs import FOCUS_ROWS, Fitter, Training, given_rows, judged_by, judged_rows, number_encoder
+from synafa.plan.learn import favourites, known_sets, learn_tree, prepare
 from synafa.policy.estimator import Cells, Names, PolicyEstimator, check_fitted, row_mask
 from synafa.policy.run import Run
 from synafa.wording import worded
@@ -141,20 +142,25 @@ class PlanTree(PlanAnswers, PolicyEstimator):
         seed = int(self.random_state)
         copies = linear_copies(values, seed=seed)
         self.copies_ = Copies.of(values, copies)
-        judged = judged_rows(
-            values, classes, len(self.classes_), categories, groups, self.predictor, seed,
-            lambda share, text: say(0.5 * share, text),
-        )  # fmt: skip
-        learn_tree(self, values, classes, judged, copies, False, True, lambda share, text: say(0.5 + 0.3 * share, text))
-        if self.predictor is not None and hasattr(self.predictor, "predict_proba"):
-            self.predictor_ = self.predictor
+        given = self.predictor if hasattr(self.predictor, "predict_proba") else None
+        costs = None if self.error_costs_ is None else self.error_costs_.matrix
+        fitter = Fitter.of(None if given is not None else self.predictor, costs)
+        table = Training(values, classes, len(self.classes_), categories, groups, seed)
+        if given is not None:
+            judged = judged_by(given, classes, groups, seed)
+        else:
+            judged = judged_rows(table, fitter, lambda share, text: say(0.4 * share, text))
+        if given is None and fitter.takes_hints and len(values) <= FOCUS_ROWS:
+            fitter = replace(fitter, focus=favourites(self, values, classes, judged, copies))
+            judged = judged_rows(table, fitter, lambda share, text: say(0.4 + 0.2 * share, text))
+        learn_tree(self, values, classes, judged, copies, False, True, lambda share, text: say(0.6 + 0.2 * share, text))
+        if given is not None:
+            self.predictor_ = given
         else:
             say(0.8, "fitting the predictor on all rows")
-            fit = predictor_factory(self.predictor)
-            self.predictor_ = fit(
-                values, classes, len(self.classes_), categories=categories, seed=seed,
-                progress=lambda share, text: say(0.8 + 0.2 * share, text),
-            )  # fmt: skip
+            if fitter.focus is not None:
+                fitter = replace(fitter, focus=np.unique([*fitter.focus, *known_sets(self)], axis=0))
+            self.predictor_ = fitter.on(table, lambda share, text: say(0.8 + 0.2 * share, text))
         say(1.0, "done")
         return self
 

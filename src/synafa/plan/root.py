@@ -23,6 +23,9 @@ DEAR = 12
 NOISE_ERRORS = 1.5
 CONFIRM_ROWS = 1500  # in each half
 CONFIRM_STEPS = 5
+FEW_ROWS = 1500
+CONFIRM_PARTS = 5
+CHEAP = 0.02  # of what errors cost without any measurement: features whose prices add up to no more start together
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,10 +101,27 @@ def starts(task: Task, hints: Hints, candidates: np.ndarray, asked: Plan = (), l
     return found
 
 
+def cheap_starts(task: Task, candidates: np.ndarray, rows: np.ndarray) -> list[Plan]:
+    """With costs of errors: the features that cost next to nothing beside them, all together.
+
+    One of them alone may not turn a single decision, and then filling would never come to the next.
+    """
+    if task.judge.measure.unit != "money" or task.spend_all:
+        return []
+    stake = -float(task.judge.utility((), rows[:SEARCH_ROWS]).mean(dtype=np.float64))
+    block: Plan = ()
+    for j in candidates[np.argsort(task.prices.price[candidates], kind="stable")].tolist():
+        if task.prices.cost((*block, j)) > min(CHEAP * stake, task.budget):
+            break
+        block = (*block, j)
+    return [block] if len(block) > 1 else []
+
+
 def fills(task: Task, hints: Hints, candidates: np.ndarray, rows: np.ndarray) -> list[Filled]:
     """The greedy plans of all starts, found on some rows and their prefixes judged on more."""
     some, judged = rows[:SEARCH_ROWS], rows[:CHOICE_ROWS]
-    found = [fill(task, (), start, task.budget, some, candidates) for start in starts(task, hints, candidates)]
+    begin = [*starts(task, hints, candidates), *cheap_starts(task, candidates, rows)]
+    found = [fill(task, (), start, task.budget, some, candidates) for start in begin]
     return [_judged(task, each, judged) for each in found]
 
 
@@ -122,11 +142,17 @@ def swap_partners(task: Task, asked: Plan, plan: Plan, among: np.ndarray, rows: 
 
 
 def confirm(task: Task, hints: Hints, candidates: np.ndarray, rows: np.ndarray) -> tuple[float, float]:
-    """The worth of buying at all: panels chosen on one half of the rows, judged on the other; and its error."""
-    halves = rows[0 : 2 * CONFIRM_ROWS : 2], rows[1 : 2 * CONFIRM_ROWS : 2]
-    gains = []
-    for chooser, judge_rows in (halves, halves[::-1]):
-        begin = starts(task, hints, candidates)[: PAIRS + 1]
+    """The worth of buying at all: panels judged on rows that did not choose them; and its error.
+
+    Each half judges the panel of the other; of few rows each fifth that of the rest.
+    """
+    parts = CONFIRM_PARTS if len(rows) <= FEW_ROWS else 2
+    some, gains = rows[: 2 * CONFIRM_ROWS], []
+    begin = starts(task, hints, candidates)
+    begin = [*begin[: PAIRS + 1], *cheap_starts(task, candidates, rows)]
+    for part in range(parts):
+        judges = np.arange(len(some)) % parts == part
+        chooser, judge_rows = some[~judges], some[judges]
         filled = [fill(task, (), s, task.budget, chooser, candidates, most=CONFIRM_STEPS) for s in begin]
         plan = max((best_prefix(task, (), each) for each in filled), key=lambda p: p[1])[0]
         gain = task.judge.utility(plan, judge_rows) - task.judge.utility((), judge_rows)

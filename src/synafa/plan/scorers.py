@@ -157,8 +157,7 @@ def make_scorer(parts: Parts, values: np.ndarray, n_classes: int) -> Scorer:
     first = parts[0][0]
     if len(parts) == 1 and hasattr(first, "layers") and hasattr(first, "n_features"):
         return NetworkScorer(first.layers, values)
-    # Predictors of different width (one fold with a linear member, another without) have no common state.
-    if is_additive(first) and len({len(predictor.base) for predictor, _ in parts}) == 1:
+    if all(is_additive(predictor) for predictor, _ in parts):
         return AdditiveScorer(parts, values)
     return OpaqueScorer(parts, values, n_classes)
 

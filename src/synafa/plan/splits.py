@@ -118,16 +118,32 @@ def propose(
     column = np.array([owner[int(j)] for j in questions])
     slack = left - task.prices.cost(plan, asked)
     slack = 1e18 if not np.isfinite(slack) else slack
+    alone = _stopping(task, asked, plan, effects, column, rows)
     found, empty_left = split_values(
-        bins, n_bins, effects.table, effects.prices, effects.n_plan, column, slack, task.margin, not task.spend_all,
-        LEAST_ROWS,
+        bins, n_bins, effects.table, effects.prices, effects.n_plan, column, alone, slack, task.margin,
+        not task.spend_all, LEAST_ROWS,
     )  # fmt: skip
     chosen = _best(found, most)
     return [
         _split(task, effects, values[rows, questions[f]], questions[f], edges[f][t], bool(empty_left[f, t]),
-               found[f, t], int(column[f]), slack)
+               found[f, t], int(column[f]), alone[:, f], slack)
         for f, t in chosen
     ]  # fmt: skip
+
+
+def _stopping(
+    task: Task, asked: Plan, plan: Plan, effects: Effects, column: np.ndarray, rows: np.ndarray
+) -> np.ndarray:
+    """What each row gains over the plan, float32 (m, F), when the question is answered and nothing is bought after it.
+
+    Prices count; this is what ends a case early, which exchanges of one or two features would not find.
+    """
+    owners = np.unique(column)
+    bought = [(int(effects.columns[c]),) if c >= 0 else () for c in owners]
+    gain = task.judge.sweep(asked, bought, rows) - task.judge.utility((*asked, *plan), rows)[:, None]
+    whole = task.prices.cost(plan, asked)
+    gain += np.array([task.margin * (whole - task.prices.cost(each, asked)) for each in bought], dtype=np.float32)
+    return np.ascontiguousarray(gain[:, np.searchsorted(owners, column)], dtype=np.float32)
 
 
 def _questions(task: Task, asked: Plan, effects: Effects, left: float) -> dict[int, int]:
@@ -168,7 +184,7 @@ def _best(values: np.ndarray, most: int) -> list[tuple[int, int]]:
 
 def _split(
     task: Task, effects: Effects, column: np.ndarray, feature: int, threshold: float, missing_left: bool,
-    value: float, question: int, slack: float,
+    value: float, question: int, alone: np.ndarray, slack: float,
 ) -> Split:  # fmt: skip
     """The split with the plan of each side that the approximation suggests."""
     ask = int(effects.columns[question]) if question >= 0 else -1
@@ -176,9 +192,10 @@ def _split(
     plans = []
     for side in (left, ~left):
         sums = effects.table[side].sum(axis=0, dtype=np.float64)
-        bought, _ = side_moves(
+        bought, gain = side_moves(
             sums, int(side.sum()), effects.prices, effects.n_plan, question, slack, task.margin,
             not task.spend_all, MOVES,
         )  # fmt: skip
-        plans.append(tuple(int(j) for j in effects.columns[bought] if j != ask))
+        ends = not task.spend_all and alone[side].sum(dtype=np.float64) > gain
+        plans.append(() if ends else tuple(int(j) for j in effects.columns[bought] if j != ask))
     return Split(int(feature), ask, float(threshold), missing_left, float(value), plans[0], plans[1])

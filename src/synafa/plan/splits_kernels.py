@@ -74,17 +74,25 @@ def side_moves(sums, rows, prices, n_plan, question, slack, margin, may_drop, mo
 
 
 @njit(cache=True)
+def side_gain(sums, alone, rows, prices, n_plan, question, slack, margin, may_drop):  # type: ignore[no-untyped-def]
+    """What one side gains by its best few changes, or (`alone`, a sum) by stopping right after the question."""
+    _, gain = side_moves(sums, rows, prices, n_plan, question, slack, margin, may_drop, MOVES)
+    return max(gain, alone) if may_drop else gain
+
+
+@njit(cache=True)
 def _shrunk(gain, rows):  # type: ignore[no-untyped-def]
     return gain * rows / (rows + SHRINK) if gain > 0 else gain
 
 
 @njit(parallel=True, cache=True)
 def split_values(  # type: ignore[no-untyped-def]
-    bins, n_bins, effects, prices, n_plan, questions, slack, margin, may_drop, least
+    bins, n_bins, effects, prices, n_plan, questions, alone, slack, margin, may_drop, least
 ):
     """Value of splitting each question after each bin, -inf where not possible, and whether empty cells go left.
 
-    bins uint8 (m, F); n_bins (F,); effects float32 (m, C); questions (F,) columns of effects, -1 when known already
+    bins uint8 (m, F); n_bins (F,); effects float32 (m, C); questions (F,) columns of effects, -1 when known already;
+    alone float32 (m, F) what each row gains, prices included, when nothing is bought after the question
     """
     m, n_questions = bins.shape
     c = effects.shape[1]
@@ -95,20 +103,23 @@ def split_values(  # type: ignore[no-untyped-def]
     missing_left = np.zeros((n_questions, max(widest - 1, 1)), np.bool_)
     for f in prange(n_questions):
         sums = np.zeros((n_bins[f] + 1, c))
+        stops = np.zeros(n_bins[f] + 1)
         counts = np.zeros(n_bins[f] + 1, np.int64)
         for i in range(m):
             b = bins[i, f]
             if b == MISSING:
                 b = n_bins[f]
             counts[b] += 1
+            stops[b] += alone[i, f]
             for k in range(c):
                 sums[b, k] += effects[i, k]
-        total = sums.sum(axis=0)
-        left = np.zeros(c)
+        total, all_stop = sums.sum(axis=0), stops.sum()
+        left, left_stop = np.zeros(c), 0.0
         n_left = 0
         empty, n_empty = sums[n_bins[f]], counts[n_bins[f]]
         for t in range(n_bins[f] - 1):
             left += sums[t]
+            left_stop += stops[t]
             n_left += counts[t]
             n_right = m - n_left - n_empty
             for side in range(2):
@@ -119,8 +130,9 @@ def split_values(  # type: ignore[no-untyped-def]
                 if a < least or m - a < least:
                     continue
                 part = left + empty if empty_left else left
-                _, x = side_moves(part, a, prices, n_plan, questions[f], slack, margin, may_drop, MOVES)
-                _, y = side_moves(total - part, m - a, prices, n_plan, questions[f], slack, margin, may_drop, MOVES)
+                stop = left_stop + stops[n_bins[f]] if empty_left else left_stop
+                x = side_gain(part, stop, a, prices, n_plan, questions[f], slack, margin, may_drop)
+                y = side_gain(total - part, all_stop - stop, m - a, prices, n_plan, questions[f], slack, margin, may_drop)
                 value = _shrunk(x, a) + _shrunk(y, m - a)
                 if value > values[f, t]:
                     values[f, t] = value

@@ -91,4 +91,6 @@ class MoneyUtility:
         return MoneyUtility(self.matrix, False, self.unit)
 
     def _paid(self, proba: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return self.matrix[y, (proba @ self.matrix).argmin(axis=1)]
+        """What the decisions cost; `y` are classes (n,), or how probable each class is (n, K)."""
+        decided = (proba @ self.matrix).argmin(axis=1)
+        return self.matrix[y, decided] if y.ndim == 1 else (y * self.matrix[:, decided].T).sum(axis=1)

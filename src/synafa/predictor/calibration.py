@@ -12,21 +12,23 @@ CLEARLY = 5e-4
 """A sharpness other than 1, or a share of the linear member, must lower the log loss by this much."""
 
 
-def log_loss(proba: np.ndarray, y: np.ndarray) -> float:
-    """Mean negative log probability of the true class, in nats."""
-    return float(-np.log(np.maximum(proba[np.arange(len(y)), y], 1e-12)).mean())
+def log_loss(proba: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
+    """Mean negative log probability of the true class, in nats; `weights` (K,) say how much each class counts."""
+    losses = -np.log(np.maximum(proba[np.arange(len(y)), y], 1e-12))
+    return float(losses.mean() if weights is None else (losses * weights[y]).mean())
 
 
-def best_sharpness(logits: np.ndarray, prior: np.ndarray, y: np.ndarray) -> float:
+def best_sharpness(logits: np.ndarray, prior: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
     """How far logits of a mean of networks should stand from the class shares, from single networks' logits.
 
     The best factor for single networks flattens; their mean is flatter already, so the way from 1 is halved.
     """
     centre = np.log(prior)
     away = logits.astype(np.float64) - centre
-    losses = [log_loss(softmax(centre + factor * away), y) for factor in SHARPNESS]
+    losses = [log_loss(softmax(centre + factor * away), y, weights) for factor in SHARPNESS]
     best = int(np.argmin(losses))
-    return float(np.sqrt(SHARPNESS[best])) if losses[best] < log_loss(softmax(centre + away), y) - CLEARLY else 1.0
+    as_it_is = log_loss(softmax(centre + away), y, weights)
+    return float(np.sqrt(SHARPNESS[best])) if losses[best] < as_it_is - CLEARLY else 1.0
 
 
 def best_share(first: np.ndarray, second: np.ndarray, y: np.ndarray) -> float:

@@ -18,6 +18,7 @@ from synafa.predictor.folds import inner_folds
 from synafa.predictor.members import Members, Progress, Work, train_members
 from synafa.predictor.model import Heads, MaskedPredictor
 from synafa.predictor.network import NetworkSettings
+from synafa.predictor.stakes import Stakes
 
 MOST_ROWS = 50_000
 """Of more rows than this, a random sample of this size is learnt from."""
@@ -36,6 +37,8 @@ def fit_predictor(
     *,
     categories: Sequence[int] | None = None,
     groups: Any = None,
+    error_costs: Any = None,
+    focus: Any = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> MaskedPredictor:
@@ -48,6 +51,9 @@ def fit_predictor(
     n_classes : number of classes K
     categories : number of categories of every column, 0 for a number column; default: all are numbers
     groups : (n,) rows with the same entry (one patient) stay in one fold; default: every row on its own
+    error_costs : (K, K) cost of deciding the column when the row is true; then a training row counts as much as the
+        dearest mistake about its class, and probabilities stay those of the unweighted rows; default: all rows alike
+    focus : bool (F, D) sets of features that will be known most often: half of what is learnt from knows one of them
     seed : of folds, starting weights, batches and masks; the result does not depend on the number of threads
     progress : called now and then with a fraction and words
 
@@ -69,7 +75,8 @@ def fit_predictor(
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1, user_api="blas"):  # sums in the same order, whatever the number of threads
-        return _fit(values, y, n_classes, categories, groups, seed, progress or (lambda fraction, words: None))
+        say = progress or (lambda fraction, words: None)
+        return _fit(values, y, n_classes, categories, groups, (error_costs, focus), seed, say)
 
 
 def check_table(
@@ -106,6 +113,7 @@ def _fit(
     n_classes: int,
     categories: Sequence[int],
     groups: Any,
+    hints: tuple[Any, Any],
     seed: int,
     progress: Progress,
 ) -> MaskedPredictor:
@@ -116,10 +124,17 @@ def _fit(
     values, y = values[rows], y[rows]
     fold = inner_folds(y, FOLDS, rng, None if groups is None else np.asarray(groups)[rows])
     columns, cells = training_columns(fit_basis(values, categories), values)
-    work = Work(cells, ~np.isnan(values), y, columns.feature_of, prior, fold, seed)
+    error_costs, focus = hints
+    focus = None if focus is None or not len(focus) else np.asarray(focus, dtype=bool).reshape(-1, values.shape[1])
+    stakes = None if error_costs is None else Stakes.of(error_costs, prior)
+    if stakes is not None:
+        prior = stakes.weights * prior
+    work = Work(cells, ~np.isnan(values), y, columns.feature_of, prior, fold, seed, stakes, focus)
     settings = _settings(len(y), cells.shape[1])
     members = train_members(work, settings, with_linear=FEW <= len(y) <= SMALL, few=len(y) < FEW, progress=progress)
     progress(1.0, "the predictor is ready")
+    if stakes is not None:
+        members = stakes.unweighted(members)
     return _assemble(columns, members, {"rows": len(rows), "seed": seed, **members.notes})
 
 

@@ -25,6 +25,8 @@ def fit_linear(
     feature_of: np.ndarray,
     prior: np.ndarray,
     seed: list[int],
+    class_weights: np.ndarray | None = None,
+    focus: np.ndarray | None = None,
 ) -> np.ndarray:
     """Weights float64 (P + 1, K), the intercept last.
 
@@ -36,13 +38,18 @@ def fit_linear(
     feature_of : int64 (P,) the feature every column belongs to
     prior : float64 (K,) class shares
     seed : of the masks
+    class_weights : float (K,), how much a row of each class counts; None: all the same
+    focus : bool (F, D), sets of features that half of the masked copies know
     """
     from scipy.optimize import minimize
 
     rng = np.random.default_rng(seed)
     copies = max(2, MASKED_ROWS // len(y))
-    known = np.concatenate([cells * training_masks(observed, rng)[:, feature_of] for _ in range(copies)])
+    known = np.concatenate([cells * training_masks(observed, rng, focus)[:, feature_of] for _ in range(copies)])
     truth = np.tile(np.eye(len(prior), dtype=np.float32)[y], (copies, 1))
+    counts = np.ones(len(truth), np.float32)
+    if class_weights is not None:
+        counts = np.tile(class_weights.astype(np.float32)[y], copies)
     shape = cells.shape[1] + 1, len(prior)
     centre = np.zeros(shape)
     centre[-1] = np.log(prior)
@@ -55,8 +62,8 @@ def fit_linear(
         logits -= logits.max(axis=1, keepdims=True)
         proba = np.exp(logits)
         total = proba.sum(axis=1, keepdims=True)
-        fit = float((np.log(total[:, 0]) - (logits * truth).sum(axis=1)).mean(dtype=np.float64))
-        error = (proba / total - truth) / np.float32(len(truth))
+        fit = float((counts * (np.log(total[:, 0]) - (logits * truth).sum(axis=1))).mean(dtype=np.float64))
+        error = (proba / total - truth) * (counts / np.float32(len(truth)))[:, None]
         away = weights - centre
         gradient = np.vstack([known.T @ error, error.sum(axis=0)]).astype(np.float64) + ridge * away
         return fit + 0.5 * ridge * float((away**2).sum()), gradient.ravel()

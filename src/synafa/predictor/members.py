@@ -15,8 +15,9 @@ import numpy as np
 
 from synafa.predictor.calibration import best_share, best_sharpness, log_loss
 from synafa.predictor.linear import fit_linear
-from synafa.predictor.masks import random_masks
+from synafa.predictor.masks import focused, random_masks
 from synafa.predictor.network import NetworkSettings, Weights, forward, softmax, start_weights, train_network
+from synafa.predictor.stakes import Stakes
 
 Progress = Callable[[float, str], None]
 
@@ -30,7 +31,11 @@ WORTH = 0.001
 
 @dataclass(frozen=True)
 class Work:
-    """Expanded training rows: float32 (n, P), bool (n, D), int64 (n,), (P,), class shares, fold of every row, seed."""
+    """Expanded training rows: float32 (n, P), bool (n, D), int64 (n,), (P,), class shares, fold of every row, seed.
+
+    With `stakes` (what errors cost) rows count by their class, and the class shares are those of the weighted rows;
+    with `focus`, bool (F, D), half of the masked copies know one of these sets.
+    """
 
     cells: np.ndarray
     observed: np.ndarray
@@ -39,6 +44,12 @@ class Work:
     prior: np.ndarray
     fold: np.ndarray
     seed: int
+    stakes: Stakes | None = None
+    focus: np.ndarray | None = None
+
+    @property
+    def weights(self) -> np.ndarray | None:
+        return None if self.stakes is None else self.stakes.weights
 
 
 @dataclass(frozen=True)
@@ -65,24 +76,31 @@ def train_members(work: Work, settings: NetworkSettings, with_linear: bool, few:
     for e in range(n_folds):
         train = work.fold != e
         parts = work.cells[train], work.observed[train], work.y[train], work.feature_of
-        running.append(train_network(*parts, starts[e], settings, [work.seed, 3, e]))
+        running.append(train_network(*parts, starts[e], settings, [work.seed, 3, e], work.weights, work.focus))
         judged.append(_masked_rows(work, np.flatnonzero(~train), [work.seed, 4, e]))
         if with_linear:
             progress(0.02 + 0.08 * e / n_folds, "training the predictor")
-            linear.append(fit_linear(*parts, work.prior, [work.seed, 5, e]))
+            linear.append(fit_linear(*parts, work.prior, [work.seed, 5, e], work.weights, work.focus))
     truth = np.concatenate([y for _, y in judged])
-    best, losses = _train_together(running, starts, judged, settings, progress)
+    best, losses = _train_together(running, starts, judged, settings, work.weights, progress)
     logits = np.concatenate([forward(known, net)[2] for net, (known, _) in zip(best, judged)])
-    sharpness = best_sharpness(logits, work.prior, truth)
+    sharpness = best_sharpness(logits, work.prior, truth, work.weights)
     networks = [_sharpened(net, work.prior, sharpness) for net in best]
     share, mean = 0.0, nothing
     if linear:
         ours = np.concatenate([forward(known, net)[2] for net, (known, _) in zip(networks, judged)])
         theirs = np.concatenate([known @ w[:-1] + w[-1] for w, (known, _) in zip(linear, judged)])
-        share, mean = best_share(softmax(ours), softmax(theirs), truth), np.mean(linear, axis=0)
+        share, mean = _share(work, softmax(ours), softmax(theirs), truth), np.mean(linear, axis=0)
     notes = {"checkpoint": int(np.argmin(losses)), "sharpness": sharpness, "linear_share": share}
     notes |= {"masked_log_loss": round(min(losses), 4), "prior_log_loss": round(losses[0], 4)}
     return Members(networks, mean, share, notes)
+
+
+def _share(work: Work, networks: np.ndarray, linear: np.ndarray, truth: np.ndarray) -> float:
+    """The share of the linear member: of least log loss, or with costs of errors by what decisions cost."""
+    if work.stakes is None:
+        return best_share(networks, linear, truth)
+    return work.stakes.share(networks, linear, truth, len(work.y))
 
 
 def _masked_rows(work: Work, rows: np.ndarray, seed: list[int]) -> tuple[np.ndarray, np.ndarray]:
@@ -90,6 +108,8 @@ def _masked_rows(work: Work, rows: np.ndarray, seed: list[int]) -> tuple[np.ndar
     rng = np.random.default_rng(seed)
     rows = np.tile(rows, JUDGED // len(rows)) if len(rows) <= JUDGED else rng.permutation(rows)[:JUDGED]
     masks = random_masks(work.observed[rows], rng)
+    if work.focus is not None:
+        masks = focused(masks, work.observed[rows], work.focus, rng)
     return work.cells[rows] * masks[:, work.feature_of], work.y[rows]
 
 
@@ -98,6 +118,7 @@ def _train_together(
     starts: list[Weights],
     judged: list[tuple[np.ndarray, np.ndarray]],
     settings: NetworkSettings,
+    weights: np.ndarray | None,
     progress: Progress,
 ) -> tuple[list[Weights], list[float]]:
     """All networks advance from checkpoint to checkpoint until their mean log loss has not fallen for a while.
@@ -110,7 +131,8 @@ def _train_together(
 
     def judge(nets: list[Weights]) -> float:
         parts = zip(nets, judged)
-        return float(np.mean([log_loss(softmax(forward(known, net)[2]), truth) for net, (known, truth) in parts]))
+        losses = [log_loss(softmax(forward(known, net)[2]), truth, weights) for net, (known, truth) in parts]
+        return float(np.mean(losses))
 
     best, losses = starts, [judge(starts)]
     bar, at = losses[0] - WORTH, 0
@@ -128,3 +150,4 @@ def _sharpened(net: Weights, prior: np.ndarray, sharpness: float) -> Weights:
     """The network with logits `log prior + sharpness * (logits - log prior)`."""
     bias = sharpness * net[5] + (1 - sharpness) * np.log(prior)
     return (*net[:4], net[4] * np.float32(sharpness), bias.astype(np.float32))
+

@@ -71,6 +71,8 @@ def train_network(
     start: Weights,
     settings: NetworkSettings,
     seed: Seed,
+    class_weights: np.ndarray | None = None,
+    focus: np.ndarray | None = None,
 ) -> Iterator[Weights]:
     """Train one network; yields the running mean of its weights at every checkpoint.
 
@@ -83,6 +85,8 @@ def train_network(
     start : weights to begin with
     settings : sizes and schedule
     seed : of batches and masks
+    class_weights : float (K,), how much a row of each class counts; None: all the same
+    focus : bool (F, D), sets of features that half of the masked copies know
     """
     rng = np.random.default_rng(seed)
     n, batch = len(y), min(settings.batch, len(y))
@@ -90,6 +94,7 @@ def train_network(
     mean = [part.copy() for part in start]
     moment, square = [np.zeros_like(part) for part in start], [np.zeros_like(part) for part in start]
     truth = np.eye(start[-1].shape[0], dtype=np.float32)[y]
+    counts = None if class_weights is None else class_weights.astype(np.float32)[y][:, None]
     every = max(1, settings.steps // settings.checkpoints)
     order, at = rng.permutation(n), 0
     for step in range(1, settings.steps + 1):
@@ -98,8 +103,8 @@ def train_network(
         rows = order[at : at + batch]
         at += batch
         known = cells[rows]
-        known *= training_masks(observed[rows], rng)[:, feature_of]
-        gradients = _gradients(known, truth[rows], tuple(weights))
+        known *= training_masks(observed[rows], rng, focus)[:, feature_of]
+        gradients = _gradients(known, truth[rows], tuple(weights), None if counts is None else counts[rows])
         rate = settings.rate * min(1.0, step / 50) * (0.5 * (1 + np.cos(np.pi * step / settings.steps)) + 0.02)
         _adam(weights, gradients, moment, square, step, rate, settings.decay)
         forget = np.float32(min(0.98, step / (step + 10)))
@@ -110,10 +115,14 @@ def train_network(
             yield tuple(part.copy() for part in mean)
 
 
-def _gradients(known: np.ndarray, truth: np.ndarray, weights: Weights) -> list[np.ndarray]:
-    """Gradients of the mean log loss."""
+def _gradients(
+    known: np.ndarray, truth: np.ndarray, weights: Weights, counts: np.ndarray | None = None
+) -> list[np.ndarray]:
+    """Gradients of the mean log loss; `counts` (n, 1) says how much every row counts."""
     first, second, logits = forward(known, weights)
     error = (softmax(logits) - truth) / np.float32(len(truth))
+    if counts is not None:
+        error *= counts
     back_second = error @ weights[4].T
     back_second *= second > 0
     back_first = back_second @ weights[2].T

@@ -12,8 +12,8 @@ import numpy as np
 class KeptFits:
     """A function that fits a predictor and remembers what it fitted, by the content of its arguments.
 
-    Given to `PlanTree(predictor=...)`, trees that differ in budget, prices or error costs are judged by the same
-    predictors, which are fitted once.
+    Given to `PlanTree(predictor=...)`, trees that differ in budget or prices are judged by the same predictors, which
+    are fitted once.
 
     Parameters
     ----------
@@ -36,6 +36,7 @@ class KeptFits:
 
     def __init__(self, fit: Callable[..., Any] | None = None) -> None:
         self.fit = fit
+        self.takes_hints = fit is None or getattr(fit, "takes_hints", False)
         self.fitted = 0
         self._kept: dict[str, Any] = {}
 
@@ -46,12 +47,15 @@ class KeptFits:
         n_classes: int,
         *,
         categories: Sequence[int] | None = None,
+        error_costs: Any = None,
+        focus: Any = None,
         seed: int = 0,
         progress: Any = None,
     ) -> Any:
-        key = _content(values, y, n_classes, categories, seed)
+        key = _content(values, y, n_classes, (categories, seed, error_costs, focus))
         if key not in self._kept:
-            self._kept[key] = self._fit(values, y, n_classes, categories=categories, seed=seed, progress=progress)
+            told = {"error_costs": error_costs, "focus": focus} if self.takes_hints else {}
+            self._kept[key] = self._fit(values, y, n_classes, categories=categories, seed=seed, progress=progress, **told)
             self.fitted += 1
         return self._kept[key]
 
@@ -64,8 +68,13 @@ class KeptFits:
         return fit_predictor
 
 
-def _content(values: np.ndarray, y: np.ndarray, n_classes: int, categories: Sequence[int] | None, seed: int) -> str:
-    told = (values.shape, n_classes, None if categories is None else [int(c) for c in categories], seed)
+def _content(values: np.ndarray, y: np.ndarray, n_classes: int, settings: tuple[Any, int, Any, Any]) -> str:
+    categories, seed, costs, focus = settings
+    told = (
+        values.shape, n_classes, None if categories is None else [int(c) for c in categories], seed,
+        None if costs is None else np.asarray(costs, dtype=np.float64).tolist(),
+        None if focus is None else np.asarray(focus, dtype=int).tolist(),
+    )  # fmt: skip
     digest = hashlib.sha256(repr(told).encode())
     for array in (np.asarray(values, dtype=np.float64), np.asarray(y, dtype=np.int64)):
         digest.update(np.ascontiguousarray(array).data)
