@@ -136,14 +136,21 @@ def test_split_values_are_sums_over_both_sides() -> None:
     effects[column <= 1, 3] += 2.0
     prices, margin = np.array([1.0, 2.0, 1.0, 1.0, 2.0]), 0.01
     bins = column.astype(np.uint8)[:, None]
-    values, _ = split_values(bins, np.array([4]), effects, prices, n_plan, np.array([0]), 0.0, margin, True, 25)
+    alone = rng.normal(size=(m, 1)).astype(np.float32)
+    alone[column == 3] += 1.0  # cases that had better stop after the question
+    options = (np.array([0]), alone, 0.0, margin, True, 25)
+    values, _ = split_values(bins, np.array([4]), effects, prices, n_plan, *options)
+    stopped = 0
     for t in range(3):
         total = 0.0
         for side in (column <= t, column > t):
             sums = effects[side].sum(axis=0, dtype=np.float64)
             _, gain = side_moves(sums, side.sum(), prices, n_plan, 0, 0.0, margin, True, 2)
+            stopped += alone[side].sum() > gain
+            gain = max(gain, float(alone[side].sum(dtype=np.float64)))
             total += gain * side.sum() / (side.sum() + 30.0)
         assert values[0, t] == pytest.approx(total, rel=1e-6)
+    assert stopped
 
 
 def test_moves_of_one_side_are_affordable_and_keep_the_question() -> None:

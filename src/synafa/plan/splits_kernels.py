@@ -132,7 +132,9 @@ def split_values(  # type: ignore[no-untyped-def]
                 part = left + empty if empty_left else left
                 stop = left_stop + stops[n_bins[f]] if empty_left else left_stop
                 x = side_gain(part, stop, a, prices, n_plan, questions[f], slack, margin, may_drop)
-                y = side_gain(total - part, all_stop - stop, m - a, prices, n_plan, questions[f], slack, margin, may_drop)
+                y = side_gain(
+                    total - part, all_stop - stop, m - a, prices, n_plan, questions[f], slack, margin, may_drop
+                )
                 value = _shrunk(x, a) + _shrunk(y, m - a)
                 if value > values[f, t]:
                     values[f, t] = value

@@ -17,8 +17,10 @@ from synafa.plan.search import Plan
 FOLDS = 5
 STRICTNESS = (1.5, 2.0, 2.5, 3.0, 3.5, 4.5)
 """Standard errors that every split has to leave behind on the rows that grew it."""
-KEEP_ERRORS = 1.0
-"""Standard errors by which the trees of the folds have to beat the panel on the folds they did not see."""
+KEEP_ERRORS = {"bits": (1.5, 2.5), "money": (1.0, 1.5)}
+"""Standard errors by which the trees of the folds have to beat the panel on the folds they did not see: trees that
+grew from the panel, and trees from a plan that is too dear for everybody. In money a stop that saves its price for
+sure is part of the gain."""
 
 
 def grow_validated(grower: Grower, start: Node, plans: list[Plan], seed: int = 0) -> Node:
@@ -28,6 +30,7 @@ def grow_validated(grower: Grower, start: Node, plans: list[Plan], seed: int = 0
     fold = np.random.default_rng([seed, 16]).permutation(np.arange(len(rows)) % FOLDS)
     grower = replace(grower, growth=replace(grower.growth, propose_errors=STRICTNESS[0]))
     best, at, error = 0.0, (), 0.0
+    needed = KEEP_ERRORS[grower.task.judge.measure.unit]
     for plan in plans:
         net = np.empty((len(STRICTNESS), len(rows)))
         for f in range(FOLDS):
@@ -39,9 +42,10 @@ def grow_validated(grower: Grower, start: Node, plans: list[Plan], seed: int = 0
         gains = net - panel
         means = gains.mean(axis=1)
         s = int(np.flatnonzero(means >= means.max() - 1e-12)[-1])
-        if means[s] > best:
-            best, at, error = float(means[s]), (plan, STRICTNESS[s]), float(gains[s].std() / np.sqrt(len(rows)))
-    if not at or best < KEEP_ERRORS * error:
+        spread = float(gains[s].std() / np.sqrt(len(rows)))
+        if means[s] > best and means[s] >= needed[plan != start.plan] * spread:
+            best, at, error = float(means[s]), (plan, STRICTNESS[s]), spread
+    if not at:
         return start
     plan, strictness = at
     tree, _ = worthy(grower, grower.grow(Node((), start.left, plan, rows, rows[:0])), "chosen", strictness)

@@ -31,9 +31,9 @@ def best_sharpness(logits: np.ndarray, prior: np.ndarray, y: np.ndarray, weights
     return float(np.sqrt(SHARPNESS[best])) if losses[best] < as_it_is - CLEARLY else 1.0
 
 
-def best_share(first: np.ndarray, second: np.ndarray, y: np.ndarray) -> float:
+def best_share(first: np.ndarray, second: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
     """The share of the second predictor in a mean of two with the least log loss."""
-    losses = np.array([log_loss((1 - share) * first + share * second, y) for share in SHARES])
+    losses = np.array([log_loss((1 - share) * first + share * second, y, weights) for share in SHARES])
     best = int(losses.argmin())
     return float(SHARES[best]) if losses[best] < losses[0] - CLEARLY else 0.0
 

@@ -97,9 +97,9 @@ def train_members(work: Work, settings: NetworkSettings, with_linear: bool, few:
 
 
 def _share(work: Work, networks: np.ndarray, linear: np.ndarray, truth: np.ndarray) -> float:
-    """The share of the linear member: of least log loss, or with costs of errors by what decisions cost."""
-    if work.stakes is None:
-        return best_share(networks, linear, truth)
+    """The share of the linear member: of least log loss, or where errors cost very different sums by decisions."""
+    if work.stakes is None or not work.stakes.unequal:
+        return best_share(networks, linear, truth, work.weights)
     return work.stakes.share(networks, linear, truth, len(work.y))
 
 
@@ -150,4 +150,3 @@ def _sharpened(net: Weights, prior: np.ndarray, sharpness: float) -> Weights:
     """The network with logits `log prior + sharpness * (logits - log prior)`."""
     bias = sharpness * net[5] + (1 - sharpness) * np.log(prior)
     return (*net[:4], net[4] * np.float32(sharpness), bias.astype(np.float32))
-

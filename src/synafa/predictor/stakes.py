@@ -14,6 +14,8 @@ import numpy as np
 
 HALF = 0.5
 """The linear member's share, unless decisions of the networks alone are cheaper by more than their error."""
+UNEQUAL = 4.0
+"""The dearest class must weigh so many times the cheapest for that; else the log loss chooses the share."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +32,11 @@ class Stakes:
         dearest = matrix.max(axis=1)
         dearest = np.maximum(dearest, 0.01 * dearest.max()) if dearest.max() > 0 else np.ones(len(matrix))
         return cls(matrix, dearest / (dearest @ prior))
+
+    @property
+    def unequal(self) -> bool:
+        """Whether a rare class can cost so much that the log loss says little of what decisions cost."""
+        return float(self.weights.max()) >= UNEQUAL * float(self.weights.min())
 
     def paid(self, weighted: np.ndarray, y: np.ndarray) -> np.ndarray:
         """What deciding by probabilities of weighted rows costs, row by row."""
