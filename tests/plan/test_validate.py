@@ -41,14 +41,14 @@ def test_the_tree_of_few_rows_does_not_depend_on_threads() -> None:
 
 @pytest.mark.slow
 def test_noise_is_hardly_ever_bought_in_money() -> None:
-    """Twenty tables of noise with a rare, dear class; a test costs a twentieth of the dear mistake's mean."""
+    """Eight tables of noise with a rare, dear class; a test costs a twentieth of the dear mistake's mean."""
     bought = 0
-    for seed in range(20):
+    for seed in range(8):
         rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(300, 6)), (rng.random(300) < 0.1).astype(int)
         policy = PlanTree(budget=None, error_costs=[[0.0, 20.0], [200.0, 0.0]], random_state=seed).fit(X, y)
         bought += policy.acquire(X).cost.mean() > 0
-    assert bought <= 2
+    assert bought <= 1
 
 
 def test_there_are_rows_for_every_fold() -> None:

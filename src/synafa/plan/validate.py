@@ -29,7 +29,8 @@ def grow_validated(grower: Grower, start: Node, plans: list[Plan], seed: int = 0
     panel = grower.flat(start, rows)
     fold = np.random.default_rng([seed, 16]).permutation(np.arange(len(rows)) % FOLDS)
     grower = replace(grower, growth=replace(grower.growth, propose_errors=STRICTNESS[0]))
-    best, at, error = 0.0, (), 0.0
+    best, error = 0.0, 0.0
+    at: tuple[Plan, float] | None = None
     needed = KEEP_ERRORS[grower.task.judge.measure.unit]
     for plan in plans:
         net = np.empty((len(STRICTNESS), len(rows)))
@@ -45,7 +46,7 @@ def grow_validated(grower: Grower, start: Node, plans: list[Plan], seed: int = 0
         spread = float(gains[s].std() / np.sqrt(len(rows)))
         if means[s] > best and means[s] >= needed[plan != start.plan] * spread:
             best, at, error = float(means[s]), (plan, STRICTNESS[s]), spread
-    if not at:
+    if at is None:
         return start
     plan, strictness = at
     tree, _ = worthy(grower, grower.grow(Node((), start.left, plan, rows, rows[:0])), "chosen", strictness)

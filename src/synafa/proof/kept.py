@@ -54,10 +54,10 @@ class KeptFits:
     ) -> Any:
         key = _content(values, y, n_classes, (categories, seed, error_costs, focus))
         if key not in self._kept:
-            told = {"error_costs": error_costs, "focus": focus} if self.takes_hints else {}
-            self._kept[key] = self._fit(
-                values, y, n_classes, categories=categories, seed=seed, progress=progress, **told
-            )
+            told: dict[str, Any] = {"categories": categories, "seed": seed, "progress": progress}
+            if self.takes_hints:
+                told |= {"error_costs": error_costs, "focus": focus}
+            self._kept[key] = self._fit(values, y, n_classes, **told)
             self.fitted += 1
         return self._kept[key]
 
