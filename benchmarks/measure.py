@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from statistics import median
 
+MISSED: list[str] = []  # what was measured beyond its aim, for the last line of a run
+
 
 def seconds(action: Callable[[], object], awake: bool = False) -> float:
     """Wall time of one call, after a pause in which the threads of the previous one stop waiting for work.
@@ -34,4 +36,6 @@ def line(what: str, measured: float, unit: str, aim: float | None = None, at_mos
     limit = "at most" if at_most else "at least"
     said = "" if aim is None else f"   aim: {limit} {aim:g} {unit}  {'ok' if met else 'MISSED'}"
     print(f"{what:<66} {measured:>9.3f} {unit}{said}", flush=True)
+    if not met:
+        MISSED.append(what)
     return met
