@@ -11,21 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-CLIP = 8.0
-"""Standardised values are clipped to plus and minus this."""
-LARGEST = 1e100
-"""Values beyond this count as this, so that no square overflows."""
-BENDS = (0.2, 0.4, 0.6, 0.8)
-"""A number column's piecewise linear part bends at these quantiles."""
+CLIP = 8.0  # standardised values are clipped to plus and minus this
+LARGEST = 1e100  # values beyond this count as this, so that no square overflows
+BENDS = (0.2, 0.4, 0.6, 0.8)  # a number column's piecewise linear part bends at these quantiles
 KNOTS = len(BENDS)
-WIDTH = 3 + KNOTS
-"""Numbers a known number cell becomes: one, clipped value, normal score, a hinge for every bend."""
-GRID = 33
-"""Quantiles between which the normal score is interpolated."""
-LEVELS = 32
-"""Categories with a slot of their own; the rarer ones share one."""
-FEW_ROWS = 32
-"""Up to this many rows a cell's place among the quantiles is counted for all columns at once."""
+WIDTH = 3 + KNOTS  # numbers a known number cell becomes: one, clipped value, normal score, a hinge for every bend
+GRID = 33  # quantiles between which the normal score is interpolated
+LEVELS = 32  # categories with a slot of their own; the rarer ones share one
+FEW_ROWS = 32  # up to this many rows a cell's place among the quantiles is counted for all columns at once
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ from synafa.predictor.network import softmax
 
 SHARPNESS = np.exp(np.linspace(np.log(0.25), np.log(2.0), 25))
 SHARES = np.linspace(0.0, 1.0, 11)
-CLEARLY = 5e-4
-"""A sharpness other than 1, or a share of the linear member, must lower the log loss by this much."""
+CLEARLY = 5e-4  # a sharpness other than 1, or a share of the linear member, must lower the log loss by this much
 
 
 def log_loss(proba: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:

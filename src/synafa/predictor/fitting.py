@@ -20,14 +20,10 @@ from synafa.predictor.model import Heads, MaskedPredictor
 from synafa.predictor.network import NetworkSettings
 from synafa.predictor.stakes import Stakes
 
-MOST_ROWS = 50_000
-"""Of more rows than this, a random sample of this size is learnt from."""
-FOLDS = 4
-"""Networks, each trained without one fold."""
-SMALL = 2_000
-"""Up to this many rows there is a linear member beside the networks."""
-FEW = 10
-"""With fewer rows than this nothing but the class shares is learnt."""
+MOST_ROWS = 50_000  # of more rows than this, a random sample of this size is learnt from
+FOLDS = 4  # networks, each trained without one fold
+SMALL = 2_000  # up to this many rows there is a linear member beside the networks
+FEW = 10  # with fewer rows than this nothing but the class shares is learnt
 
 
 def fit_predictor(

@@ -16,8 +16,7 @@ from synafa.errors import SynafaError
 from synafa.predictor.basis import WIDTH, FeatureBasis
 from synafa.predictor.network import softmax
 
-BLOCK_CELLS = 200_000
-"""Rows are predicted in blocks of about this many cells."""
+BLOCK_CELLS = 200_000  # rows are predicted in blocks of about this many cells
 
 
 @dataclass(frozen=True)
