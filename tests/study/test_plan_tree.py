@@ -75,6 +75,16 @@ def test_what_the_leaderboard_asks_for_too_is_computed_once() -> None:
     assert all(unit.key in mine for unit in trees)
 
 
+def test_a_panel_waits_for_the_tree_whose_root_it_is() -> None:
+    board = next(board for board in plan_tree.boards(SETTINGS) if board.dataset == "ckd")
+    units = plan_tree.board_units(SETTINGS, board)
+    trees = {unit.key for unit in units if unit["method"] == "plan-tree"}
+    for panel in (unit for unit in units if unit["method"] == "plan-panel"):
+        (tree,) = (need for need in panel.needs if need.experiment == "policies")
+        assert tree.key in trees
+        assert all(tree[name] == panel[name] for name in ("instance", "budgets", "judges", "training"))
+
+
 def test_quick_is_one_small_table() -> None:
     units = plan_tree.units(Settings("quick"))
     assert {unit["dataset"] for unit in units} == {"ckd"}

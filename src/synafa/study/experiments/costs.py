@@ -1,7 +1,7 @@
 """What a unit is expected to take on one core: the order of work, the time left, and the estimate of `--dry-run`.
 
-Processor seconds of single units of profile `standard`, by dataset and method, rounded (a unit's record keeps its own
-as `processor_seconds`); what has no entry takes a guess by size.
+Processor seconds of single units of profile `standard`, by dataset and method, rounded; a unit's record keeps its own
+as `processor_seconds`. What has no entry takes a guess by size.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ POLICY: dict[str, dict[str, float]] = {
         **{"odin-model-free": 45.0, "plan-tree": 1.5},
     },
     "bank": {
-        **{"aaco": 9.5, "permutation": 2.0, "cae": 14.0, "gdfs": 66.0, "dime": 120.0, "jafa": 80.0},
+        **{"aaco": 9.5, "permutation": 2.0, "cae": 14.0, "gdfs": 66.0, "dime": 120.0, "jafa": 42.0},
         **{"ol-with-mask": 33.0, "ol-without-mask": 33.0, "plan-tree": 3.5},
     },
     "physionet": {

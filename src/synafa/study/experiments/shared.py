@@ -83,7 +83,7 @@ def policy_unit(
     """
     from synafa.baselines import REGISTRY
 
-    given = _plain(parameters)
+    given, budgets = _plain(parameters), tuple(budgets)
     inside = {name: value for name, value in given.items() if name in (*_DATASET_PARAMETERS, "content")}
     judges = settings.judges(dataset)
     if asks_classifier(method):
@@ -92,12 +92,15 @@ def policy_unit(
     named |= {"training": int(training), "judges": list(judges)}
     seed = settings.seed + int(training) + (int(instance) if dataset in SWEEPS else 0)
     revision = plan_policies.REVISION if method in PLANS else REGISTRY[method].revision if method in REGISTRY else 1
+    needs = [classifier_unit(settings, dataset, instance, **inside)]
+    if method == "plan-panel":  # the tree's unit grows the tree, so that its time is there
+        needs.append(policy_unit(settings, dataset, instance, "plan-tree", budgets, training, **parameters))
     return settings.unit(
         POLICIES,
         __name__,
         VERSION + revision - 1,
         named,
-        needs=(classifier_unit(settings, dataset, instance, **inside),),
+        needs=tuple(needs),
         cost=costs.policy_seconds(settings.profile, dataset, method, named["budgets"], dataset in SWEEPS),
         function="run_policy_unit",
         seed=seed,
