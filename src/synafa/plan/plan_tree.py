@@ -213,7 +213,8 @@ class PlanTree(PlanAnswers, PolicyEstimator):
         self.classes_ = np.arange(int(classes.max()) + 1 if n_classes is None else int(n_classes))
         self.n_features_in_ = values.shape[1]
         prepare(self, number_encoder(values[: len(y_train)], names), (), (), "")
-        self.prices_.reveals[...] |= reveal_matrix(self.n_features_in_, [list(panel) for panel in panels])
+        shown = reveal_matrix(self.n_features_in_, [list(panel) for panel in panels])
+        self.prices_ = replace(self.prices_, reveals=self.prices_.reveals | shown)
         copies = linear_copies(values[: len(y_train)], seed=int(self.random_state))
         self.copies_ = Copies.of(values, np.zeros_like(copies))
         judged = given_rows(predictor, len(y_train), len(y_validation), int(self.random_state))
