@@ -139,6 +139,68 @@ def episode(tables, x, costs, weight, budget, affordability, force, pair_branch=
         remaining -= costs[j]
 
 
+def price_now(prices, j, observed, at_start=()):
+    """What asking for j costs: the reduced price once a member of its group was paid."""
+    if j in at_start:
+        return 0.0
+    paid = {int(prices.group[k]) for k in observed if k not in at_start}
+    reduced = prices.group[j] >= 0 and int(prices.group[j]) in paid
+    return float(prices.price_in_group[j] if reduced else prices.price[j])
+
+
+def panel_of(prices, j):
+    return next((set(panel) for panel in prices.panels if j in panel), {j})
+
+
+def priced_decide(tables, x, observed, prices, weight, remaining, affordability, pair_branch=True, out=(), at_start=()):
+    """As `decide` with panels and groups: every price is the one now, and a pair's is paid member after member."""
+    hidden = [j for j in range(len(prices.price)) if j not in observed and j not in out]
+    best, choice, branch = 0.0, None, "stop"
+    for j in hidden:
+        price = price_now(prices, j, observed, at_start)
+        if affordability == "strict" and price > remaining + 1e-9:
+            continue
+        score, kind = tables.single[j], "single"
+        for k in sorted(observed):
+            if tables.cond[j][k][x[k]] > score:
+                score, kind = tables.cond[j][k][x[k]], "conditional"
+        if score - weight * price > best:
+            best, choice, branch = score - weight * price, j, kind
+    for j in hidden if pair_branch else ():
+        for k in hidden:
+            if j >= k:
+                continue
+            first, then = (k, j) if tables.single[k] > tables.single[j] else (j, k)
+            price = price_now(prices, first, observed, at_start)
+            if first in at_start or then not in panel_of(prices, first):
+                price += price_now(prices, then, {*observed, first}, at_start)
+            if affordability != "deployed" and price > remaining + 1e-9:
+                continue
+            if tables.pair[j][k] - weight * price > best:
+                best, branch, choice = tables.pair[j][k] - weight * price, "pair", first
+    return choice, branch
+
+
+def priced_episode(tables, x, prices, weight, budget, affordability, force, pair_branch, known, blocked, at_start):
+    """As `episode` with panels and groups: the steps, the money spent, and everything that is known in the end."""
+    observed, remaining, steps = {*known, *at_start}, budget, []
+    while True:
+        j, branch = priced_decide(
+            tables, x, observed, prices, weight, remaining, affordability, pair_branch, blocked, at_start
+        )
+        if j is None and force:
+            left = [i for i in range(len(prices.price)) if i not in observed and i not in blocked]
+            if affordability == "strict":
+                left = [i for i in left if price_now(prices, i, observed, at_start) <= remaining + 1e-9]
+            j, branch = (left[0] if left else None), "fallback"
+        price = 0.0 if j is None else price_now(prices, j, observed, at_start)
+        if j is None or price > remaining + 1e-9:
+            return steps, budget - remaining, observed
+        steps.append((j, branch))
+        observed |= {k for k in panel_of(prices, j) if k not in blocked}
+        remaining -= price
+
+
 # --- the diagnostic objective --------------------------------------------------------------------------------------
 
 

@@ -204,11 +204,12 @@ def test_rows_of_one_patient_are_never_judged_by_a_predictor_that_saw_them(monke
     assert groups.tolist() == [i // 2 for i in range(N)]
 
 
-def test_synafa_refuses_panels_in_a_sentence(folder, call, tmp_path):
+def test_synafa_takes_panels_too(folder, call, tmp_path):
     words = ("-t", "state", "--prices", folder / "prices.csv", "--policy", "synafa", "-o", tmp_path / "m")
-    code, _, err = call("fit", folder / "t.csv", "--known", "age", "--drop", "patient", *words)
-    assert code == 2
-    assert "plan-tree" in err
+    assert call("fit", folder / "t.csv", "--known", "age", "--drop", "patient", *words)[0] == 0
+    rule = load_model(tmp_path / "m").policy_.rule_
+    assert rule.prices.panels == ((2, 3),)
+    assert call("next", tmp_path / "m", "--observed", f"{rule.feature_names[2]}=1")[0] == 0
 
 
 def test_a_price_for_a_dropped_column_is_no_mistake(folder, call, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from synafa.datasets.dataset import Dataset
+from tests import naive
 
 
 def naive_episode(policy, dataset: Dataset, row: int, budget: float, forced: bool = True):
@@ -13,12 +14,16 @@ def naive_episode(policy, dataset: Dataset, row: int, budget: float, forced: boo
     features, reasons, costs = [], [], []
     remaining = budget
     d = dataset.n_features
+
+    def price(j):
+        return float(dataset.costs[j]) if dataset.prices is None else naive.price_now(dataset.prices, j, known)
+
     while True:
         hidden = [j for j in range(d) if j not in known]
         if not hidden:
             ending = "complete"
             break
-        if all(dataset.costs[j] > remaining + 1e-9 for j in hidden):
+        if all(price(j) > remaining + 1e-9 for j in hidden):
             ending = "spent"
             break
         mask = np.array([[j in known for j in range(d)]])
@@ -30,15 +35,15 @@ def naive_episode(policy, dataset: Dataset, row: int, budget: float, forced: boo
                 ending = "stop"
                 break
             choice, reason = hidden[0], "fallback"
-        if dataset.costs[choice] > remaining + 1e-9:
+        if price(choice) > remaining + 1e-9:
             ending = "unaffordable"
             break
+        costs.append(price(choice))
+        remaining -= costs[-1]
         known.add(choice)
         for group in dataset.groups:
             if choice in group:
                 known.update(group)
-        remaining -= dataset.costs[choice]
         features.append(choice)
         reasons.append(reason)
-        costs.append(float(dataset.costs[choice]))
     return features, reasons, costs, sorted(known), ending

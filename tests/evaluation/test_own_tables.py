@@ -13,7 +13,8 @@ import pytest
 from synafa.datasets import Dataset
 from synafa.errors import SynafaError
 from synafa.evaluation import Evaluation, run_policy
-from synafa.evaluation.policies import build_policies, own_policy
+from synafa.evaluation.own_policy import own_policy
+from synafa.evaluation.policies import build_policies
 from synafa.money import PriceList
 from synafa.predictor import fit_predictor
 
@@ -160,7 +161,7 @@ def test_a_policy_of_ones_own_is_made_fitted_and_run(tmp_path: Path, monkeypatch
     for spec, words in (
         ("own_policies_of_this_test:Mute", "no method propose"),
         ("own_policies_of_this_test:Missing", "Cannot import 'Missing'"),
-        ("no_such_module_here:A", "Cannot import"),
+        ("no_such_module_here:A", "There is no module"),
         ("Last", "module:Name"),
     ):
         with pytest.raises(SynafaError, match=words):

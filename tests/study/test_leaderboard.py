@@ -10,13 +10,14 @@ import polars as pl
 import pytest
 
 from synafa.cli.app import run as synafa
+from synafa.datasets import Dataset
 from synafa.errors import SynafaError
+from synafa.evaluation.own_policy import find_policy, own_policy
 from synafa.study.engine.repetition import Repetition
 from synafa.study.engine.results import Results
 from synafa.study.engine.settings import Settings
 from synafa.study.experiments import leaderboard
 from synafa.study.experiments.leaderboard import Board
-from synafa.study.experiments.own import fit_policy, load_policy, load_table
 from tests.study.test_units_and_sweeps import finished
 
 SETTINGS = Settings("standard", datasets=("ckd", "physionet"))
@@ -89,16 +90,16 @@ def test_the_leaderboard_has_the_tables_it_promises() -> None:
 def test_a_policy_of_ones_own_is_found_fitted_or_named_in_the_error() -> None:
     where = "tests.study.own_policy:Backwards"
     data = load_table_of(Path("nowhere"))
-    policy = fit_policy(where, data, 2.0, seed=7)
+    policy = own_policy(where, data, (2.0,), seed=7)
     assert policy.seed == 7
     assert policy.propose(np.zeros((1, 4)), np.zeros((1, 4), bool), np.ones(1)).tolist() == [3]
     for wrong, words in (
         ("tests.study.own_policy:Silent", "propose"),
-        ("tests.study.own_policy:Nobody", "no 'Nobody'"),
+        ("tests.study.own_policy:Nobody", "'Nobody'"),
         ("tests.study.nowhere:Thing", "no module"),
     ):
         with pytest.raises(SynafaError, match=words):
-            load_policy(wrong)
+            find_policy(wrong)
 
 
 def load_table_of(path: Path):
@@ -122,14 +123,14 @@ def table(tmp_path: Path) -> Path:
 
 
 def test_a_table_is_scaled_with_its_training_rows(table: Path) -> None:
-    data = load_table(table, "ill")
+    data = Dataset.from_file(table, "ill")
     assert data.feature_names == ("x0", "x1", "x2", "x3", "colour")
     assert np.allclose(data.X[data.train].mean(axis=0), 0, atol=1e-5)
     assert not np.allclose(data.X[data.test].mean(axis=0), 0, atol=1e-5)
     assert (len(data.train), len(data.validation), len(data.test)) == (240, 80, 80)
     assert data.y.mean() == pytest.approx(0.5, abs=0.1)
     with pytest.raises(SynafaError, match="nothing"):
-        load_table(table, "nothing")
+        Dataset.from_file(table, "nothing")
 
 
 def test_ones_own_policy_and_table_are_ranked_by_one_command(

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from synafa.baselines.aaco_kernels import decide, nearest
-from synafa.baselines.common import Rows, allowed, uniform
+from synafa.baselines.common import Rows, allowed
 from synafa.baselines.policy import BaselinePolicy
 from synafa.baselines.settings import MethodSettings
 from synafa.baselines.training import Progress, classifier_layers
@@ -75,8 +75,8 @@ class AACO(BaselinePolicy):
     def propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> np.ndarray:
         values = np.asarray(values, dtype=np.float32)
         mask = np.asarray(mask, dtype=bool)
-        may = allowed(mask, self.costs_, remaining, self.faithful)
-        first, inverse = _distinct(values, mask, None if self.faithful or uniform(self.costs_) else may)
+        may = allowed(mask, self.costs_now(mask), remaining, self.faithful)
+        first, inverse = _distinct(values, mask, may if self.uses_remaining else None)
         values, mask, may = values[first], mask[first], may[first]
         if self._columns is None:
             self._columns = np.ascontiguousarray(self.x_.T)

@@ -93,11 +93,11 @@ def most_steps(dataset: Dataset, budget: float) -> int:
 
 
 def allowed(mask: np.ndarray, costs: np.ndarray, remaining: np.ndarray, faithful: bool = False) -> np.ndarray:
-    """bool (n, D): hidden features that may be proposed, the affordable ones unless `faithful`."""
+    """bool (n, D): hidden features that may be proposed, affordable at `costs` (D,) or (n, D) unless `faithful`."""
     hidden = ~np.asarray(mask, dtype=bool)
     if faithful:
         return hidden
-    return hidden & (costs[None, :] <= np.asarray(remaining, dtype=np.float64)[:, None] + TOLERANCE)
+    return hidden & (np.atleast_2d(costs) <= np.asarray(remaining, dtype=np.float64)[:, None] + TOLERANCE)
 
 
 def best_allowed(scores: np.ndarray, may: np.ndarray) -> np.ndarray:

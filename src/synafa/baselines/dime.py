@@ -141,4 +141,4 @@ class DIME(PredictorPolicy):
 
     def scores(self, values: Tensor, mask: Tensor) -> Tensor:
         """Estimate per cost for every feature, (n, D)."""
-        return self._estimates(values, mask).double() / torch.from_numpy(self.costs_)
+        return self._estimates(values, mask).double() / torch.from_numpy(self.weighed(mask.numpy()))

@@ -19,7 +19,6 @@ from torch.nn import functional as F
 from synafa.baselines.common import Rows
 from synafa.baselines.network_policy import NetworkPolicy
 from synafa.baselines.partial_vae import PartialVAE, VAESettings, shared_vae, vae_part
-from synafa.baselines.rl import unit_costs
 from synafa.baselines.training import Progress, classifier_layers
 from synafa.datasets.dataset import Dataset
 from synafa.errors import SynafaError
@@ -195,7 +194,8 @@ class EDDI(NetworkPolicy):
             then = reader.extended(start[r], i, imagined[r, :, i])
             gain[part] = (then.exp() * (then - now[r][:, None])).sum(-1).mean(1)
         result = torch.zeros(mask.shape)
-        result[row, feature] = gain / unit_costs(self.costs_)[feature]
+        price = np.broadcast_to(self.weighed(mask.numpy()) / self.costs_.mean(), mask.shape)
+        result[row, feature] = gain / torch.from_numpy(price.astype(np.float32))[row, feature]
         return result
 
     def probabilities(self, values: Tensor, mask: Tensor) -> Tensor:

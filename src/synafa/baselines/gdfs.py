@@ -127,5 +127,5 @@ class GDFS(PredictorPolicy):
 
     def scores(self, values: Tensor, mask: Tensor) -> Tensor:
         """l - log c for every feature, float32 (n, D)."""
-        log_cost = torch.from_numpy(np.log(self.costs_).astype(np.float32))
+        log_cost = torch.from_numpy(np.log(self.weighed(mask.numpy())).astype(np.float32))
         return self.network_.selector(masked_input(values, mask)) - log_cost

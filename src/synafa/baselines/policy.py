@@ -16,6 +16,7 @@ import numpy as np
 from synafa.baselines.common import Rows, allowed, best_allowed, rows_of, training, uniform
 from synafa.baselines.training import Progress
 from synafa.datasets.dataset import Dataset
+from synafa.money.prices import PriceList
 
 
 class BaselinePolicy(ABC):
@@ -27,6 +28,7 @@ class BaselinePolicy(ABC):
     profiles : the settings of each profile
     kept : the arrays that make up a trained policy, each an attribute with `_` behind its name
     settings_, budget_, costs_ : set by `fit`
+    prices_ : the dataset's price list where a price depends on what was paid, else None
     """
 
     name: str = "baseline"
@@ -39,6 +41,7 @@ class BaselinePolicy(ABC):
     settings_: Any
     budget_: float
     costs_: np.ndarray
+    prices_: PriceList | None = None
 
     def __init__(self, faithful: bool = False) -> None:
         self.faithful = faithful
@@ -54,7 +57,17 @@ class BaselinePolicy(ABC):
     @property
     def uses_remaining(self) -> bool:
         """With equal costs what remains cannot change the choice; in faithful mode it is not looked at."""
-        return not (self.faithful or uniform(self.costs_))
+        return not (self.faithful or (self.prices_ is None and uniform(self.costs_)))
+
+    def costs_now(self, mask: np.ndarray) -> np.ndarray:
+        """What each feature costs in each state, float64 (n, D), or (D,) where prices never change."""
+        return self.costs_ if self.prices_ is None else self.prices_.now(mask)
+
+    def weighed(self, mask: np.ndarray) -> np.ndarray:
+        """As `costs_now`, to divide by: a price that fell to nothing counts as next to nothing."""
+        if self.prices_ is None:
+            return self.costs_
+        return np.maximum(self.prices_.now(mask), 1e-6 * float(self.costs_.mean()))
 
     def fit(
         self,
@@ -69,6 +82,7 @@ class BaselinePolicy(ABC):
         self.settings_ = self.profiles["standard"].adapted(dataset) if settings is None else settings
         self.budget_ = float(budget)
         self.costs_ = np.asarray(dataset.costs, dtype=np.float64)
+        self.prices_ = dataset.prices
         self.classifier = classifier
         with training(seed):
             self.learn(dataset, rows_of(dataset), seed, progress or _silent)
@@ -76,12 +90,14 @@ class BaselinePolicy(ABC):
 
     def best(self, scores: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> np.ndarray:
         """int64 (n,): the feature of highest score among those that may be proposed, -1 where there is none."""
-        return best_allowed(scores, allowed(mask, self.costs_, remaining, self.faithful))
+        return best_allowed(scores, allowed(mask, self.costs_now(mask), remaining, self.faithful))
 
     def state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The arrays and the JSON-serialisable rest."""
         arrays = {name: getattr(self, f"{name}_") for name in self.kept}
-        meta = {"settings": asdict(self.settings_), "budget": self.budget_, "faithful": self.faithful}
+        meta: dict[str, Any] = {"settings": asdict(self.settings_), "budget": self.budget_, "faithful": self.faithful}
+        if self.prices_ is not None:
+            meta["prices"] = self.prices_.to_meta()
         return {**arrays, "costs": self.costs_}, meta
 
     @classmethod
@@ -92,6 +108,8 @@ class BaselinePolicy(ABC):
         policy.settings_ = type(cls.profiles["standard"])(**known)
         policy.budget_ = float(meta["budget"])
         policy.costs_ = np.asarray(arrays["costs"], dtype=np.float64)
+        if "prices" in meta:
+            policy.prices_ = PriceList.from_meta(meta["prices"])
         for name in cls.kept:
             setattr(policy, f"{name}_", arrays[name])
         return policy

@@ -99,13 +99,11 @@ def read_labelled(
     data: Path, target: str, drop: Iterable[str] | None, nearly_numeric: str = "missing"
 ) -> tuple[pl.DataFrame, Any]:
     """Features and labels of a file, without the columns to leave out."""
-    from synafa.table.reading import read_table, split_target
+    from synafa.table.labelled import split_labelled
+    from synafa.table.reading import read_table
 
     table = read_table(data, nearly_numeric=nearly_numeric, as_text=(target,), tell=tell)
-    dropped = split_names(drop, table.columns)
-    if target in dropped:
-        raise SynafaError(f"The target {target!r} cannot be dropped.")
-    return split_target(table.drop(dropped), target)
+    return split_labelled(table, target, split_names(drop, table.columns))
 
 
 def check_output(path: Path, suffixes: Sequence[str]) -> str:

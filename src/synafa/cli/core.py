@@ -40,6 +40,7 @@ def acquire(
 
     Example: `synafa acquire model.synafa patients.csv -o run.csv`
     """
+    from synafa.model.stopping import step_costs
     from synafa.model.storage import load_model
     from synafa.table.reading import read_table
 
@@ -54,7 +55,7 @@ def acquire(
         raise SynafaError(f"--on-stop {on_stop} is for a synafa policy; a plan tree ends where nothing pays.")
 
     def answer(table: pl.DataFrame, where: str) -> tuple[Any, pl.DataFrame]:
-        run = policy.acquire(pick_columns(table, names, where), **asked)
+        run = loaded.acquire(pick_columns(table, names, where), **asked)
         return run, run_table(run, names, step_costs(policy, run))
 
     source = streamed_source(rows, memory)
@@ -94,22 +95,6 @@ def pick_columns(table: pl.DataFrame, names: Sequence[str], where: str) -> Any:
     chosen = table.select(names)
     # A model of a plain array calls its columns x0, x1, ... and takes arrays.
     return chosen.to_numpy() if list(names) == [f"x{j}" for j in range(len(names))] else chosen
-
-
-def step_costs(policy: Any, run: Any) -> Any:
-    """What each step cost, float64 (n, steps); in a group the later members cost less."""
-    import numpy as np
-
-    if not hasattr(policy, "prices_"):
-        return np.where(run.order >= 0, policy.rule_.costs[run.order], 0.0)
-    prices, paid = policy.prices_, np.zeros(run.order.shape)
-    for step in range(run.order.shape[1]):
-        there = np.flatnonzero(run.order[:, step] >= 0)
-        feature = run.order[there, step]
-        group, before = prices.group[feature], run.order[there, :step]
-        again = ((prices.group[before] == group[:, None]) & (before >= 0)).any(axis=1) & (group >= 0)
-        paid[there, step] = np.where(again, prices.price_in_group[feature], prices.price[feature])
-    return paid
 
 
 def run_table(run: Any, names: Sequence[str], costs: Any) -> pl.DataFrame:

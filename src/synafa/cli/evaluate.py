@@ -72,7 +72,8 @@ def evaluate(
     `synafa evaluate --data my.csv --target y --policies synafa,plan-tree,aaco --policy my_module:MyPolicy`
     """
     from synafa.evaluation import Evaluation
-    from synafa.evaluation.policies import build_policies, check_policy_names, own_policy
+    from synafa.evaluation.own_policy import own_policy
+    from synafa.evaluation.policies import build_policies, check_policy_names
 
     names = check_policy_names(split_names([policies]))
     for path in (output, differences):
@@ -120,19 +121,13 @@ def _own_table(
     path: Path, target: str | None, prices: Path | None, group: str | None, drop: list[str] | None,
     budgets: tuple[float, ...], instance: int,
 ) -> Any:  # fmt: skip
-    from synafa.cli.common import read_labelled
+    from synafa.cli.common import tell
     from synafa.datasets import Dataset
 
     if target is None:
         raise SynafaError("Say which column holds the class: --target NAME.")
-    features, labels = read_labelled(path, target, drop)
-    together = None
-    if group is not None:
-        if group not in features.columns:
-            raise SynafaError(f"{str(path)!r} has no column {group!r}.")
-        together, features = features[group].to_numpy(), features.drop(group)
-    return Dataset.from_table(
-        features, labels, name=path.stem, prices=prices, budgets=budgets, rows_together=together, instance=instance
+    return Dataset.from_file(
+        path, target, prices=prices, group=group, drop=split_names(drop), budgets=budgets, instance=instance, tell=tell
     )
 
 

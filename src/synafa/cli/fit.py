@@ -53,6 +53,18 @@ def fit(
             "nothing left is worth its price.",
         ),
     ] = None,
+    enough: Annotated[
+        float | None, typer.Option("--enough", help="Stop a case when its class is this probable: 0.95.")
+    ] = None,
+    most: Annotated[int | None, typer.Option("--most", min=0, help="The largest number of measurements.")] = None,
+    floor: Annotated[
+        str | None,
+        typer.Option(
+            "--floor",
+            help="Stop a case that is ruled out or in, kind:class=share with the kind sensitivity, npv or ppv: "
+            "sensitivity:ill=0.95. Three of ten rows are kept from fitting and calibrate it, with 95 % confidence.",
+        ),
+    ] = None,
     known: options.Known = None,
     unavailable: options.Unavailable = None,
     group: options.Group = None,
@@ -81,20 +93,27 @@ def fit(
     """
     from synafa.cli.progress import progress_bar
     from synafa.compiling import announced
+    from synafa.table.labelled import split_group
     from synafa.table.suspicious import check_target
 
     if policy is not None and policy not in POLICIES:
         raise SynafaError(f"--policy must be one of {', '.join(POLICIES)}, got: {policy!r}.")
     check_output(output, ())
     _check_synafa(bins, cost_weight)
-    settings = {"budget": budget, "bins": bins, "cost_weight": cost_weight, "affordability": affordability}
+    settings: dict[str, Any] = {
+        "budget": budget,
+        "bins": bins,
+        "cost_weight": cost_weight,
+        "affordability": affordability,
+    }
     settings["pair_branch"] = pair_branch
+    settings["stop"] = _stop(enough, most, floor)
     source = streamed_source(data, memory, (target,), nearly_numeric, force=bool(scheduler or checkpoint))
     if source is not None:
-        if policy == "plan-tree" or errors or group:
+        if policy == "plan-tree" or errors or group or settings["stop"]:
             raise SynafaError(
-                "A plan tree, --errors and --group need all rows in memory; raise --memory, give fewer rows, or leave "
-                "them out and take --policy synafa."
+                "A plan tree, --errors, --group, --enough, --most and --floor need all rows in memory; raise --memory, "
+                "give fewer rows, or leave them out and take --policy synafa."
             )
         found = counted(source, target, bins, drop, checkpoint, scheduler)
         columns = list(found.encoder.feature_names_)
@@ -105,7 +124,7 @@ def fit(
         return
     policy = policy or "plan-tree"
     features, labels = read_labelled(data, target, drop, nearly_numeric)
-    groups, features = _groups(features, group)
+    groups, features = split_group(features, group)
     check_target(labels, target)
     columns = features.columns
     kept, suspicions = _look(features, labels, seed)
@@ -117,7 +136,32 @@ def fit(
     with progress_bar("Learning") as tell, announced(lambda text: tell(0.0, text)):
         model.fit(kept, labels, known=at_start, unavailable=never, target=target, groups=groups, progress=tell)
     model.save(output)
-    _report(_described(model.policy_, policy, names, kept.height, output, suspicions), output, as_json)
+    summary = _described(model.policy_, policy, names, kept.height, output, suspicions)
+    if model.stop_ is not None:
+        summary["stop"] = model.stop_.describe()
+        if model.stop_.floor is not None:
+            summary["floor"] = model.stop_.floor.text
+    _report(summary, output, as_json)
+
+
+def _stop(enough: float | None, most: int | None, floor: str | None) -> dict[str, Any] | None:
+    """The stop rule of `--enough`, `--most` and `--floor`, checked before any work is done."""
+    from synafa.model.stopping import wanted_stop
+
+    stop: dict[str, Any] = {"probability": enough, "max_measurements": most}
+    if floor is not None:
+        kind, _, rest = floor.partition(":")
+        label, _, share = rest.rpartition("=")
+        try:
+            value = float(share)
+        except ValueError:
+            value = float("nan")
+        if kind not in ("sensitivity", "npv", "ppv") or not label or not 0 < value < 1:
+            raise SynafaError(f"Cannot read --floor {floor!r}; write kind:class=share, as in sensitivity:ill=0.95.")
+        stop["floor"] = (kind, label, value)
+    given = {name: value for name, value in stop.items() if value is not None}
+    wanted_stop(given)
+    return given or None
 
 
 def _check_synafa(bins: int, cost_weight: float | None) -> None:
@@ -126,25 +170,6 @@ def _check_synafa(bins: int, cost_weight: float | None) -> None:
         raise SynafaError(f"--bins must be from 2 to {MAX_BINS}, got: {str(bins)[:40]}.")
     if cost_weight is not None and not 0 <= cost_weight < float("inf"):
         raise SynafaError(f"--cost-weight must be a finite number of at least 0, got: {cost_weight}.")
-
-
-def _groups(features: pl.DataFrame, group: str | None) -> tuple[np.ndarray | None, pl.DataFrame]:
-    """The column that names the patient, and the features without it."""
-    import numpy as np
-
-    if group is None:
-        return None, features
-    if group not in features.columns:
-        from synafa.table.names import close_names
-
-        raise SynafaError(f"There is no column {group!r} for --group{close_names(group, features.columns)}.")
-    if features.width == 1:
-        raise SynafaError(f"The table has no column beside the target and {group!r}.")
-    cells = features[group].to_list()
-    if any(cell is None for cell in cells):
-        row = next(i for i, cell in enumerate(cells) if cell is None)
-        raise SynafaError(f"The column {group!r} names no patient in row {row + 1}; fill it in or leave the row out.")
-    return np.unique([str(cell) for cell in cells], return_inverse=True)[1], features.drop(group)
 
 
 def _look(features: pl.DataFrame, labels: np.ndarray, seed: int) -> tuple[pl.DataFrame, list[Suspicion]]:
@@ -172,9 +197,7 @@ def _prices(
     if path is None:
         costs = parse_costs(words, columns)  # a cost of a column that was left out is no mistake either
         return PriceList.plain(names, None if costs is None else {name: costs[name] for name in names})
-    listed = PriceList.from_csv(path).feature_names
-    wanted = [name for name in columns if name in names or name in listed]
-    return PriceList.from_csv(path, wanted, known=known).select(names)
+    return PriceList.from_csv(path, names, known=known, left_out=columns)
 
 
 def _model(
@@ -186,20 +209,18 @@ def _model(
         from synafa.plan.plan_tree import PlanTree
 
         tree = PlanTree(budget=more["budget"], prices=prices, random_state=seed)
-        return AcquisitionClassifier(tree, error_costs=errors, random_state=seed)
-    return AcquisitionClassifier(_synafa(prices, more), error_costs=errors, random_state=seed)
+        return AcquisitionClassifier(tree, error_costs=errors, stop=more["stop"], random_state=seed)
+    return AcquisitionClassifier(_synafa(prices, more), error_costs=errors, stop=more["stop"], random_state=seed)
 
 
 def _synafa(prices: Any, more: dict[str, Any]) -> SynAFA:
     from synafa.policy.synafa import SynAFA
 
-    if not prices.is_plain:
-        raise SynafaError("synafa takes plain prices only; use --policy plan-tree for panels and groups.")
     paid = prices.price[prices.price > 0]
     weight = more["cost_weight"]
     return SynAFA(
         budget=float(prices.price.sum()) if more["budget"] is None else more["budget"],
-        costs=prices.price,
+        prices=prices,
         cost_weight=COST_WEIGHT / (float(paid.mean()) if len(paid) else 1.0) if weight is None else weight,
         pair_branch=more["pair_branch"],
         affordability=more["affordability"],
@@ -244,4 +265,7 @@ def _report(summary: dict[str, Any], output: Path, as_json: bool) -> None:
         plan = ", ".join(summary["plan"]) or "nothing is worth its price"
         told = f"One plan for everybody: {plan}." if summary["leaves"] == 1 else f"{summary['leaves']} plans in a tree."
         out.print(told, markup=False)
+    for name in ("stop", "floor"):
+        if name in summary:
+            out.print(summary[name], markup=False)
     out.print(f"Saved {output}. Ask it: synafa next {output}", markup=False, soft_wrap=True)

@@ -38,18 +38,18 @@ def leaderboard(
 
     Example: `synafa leaderboard --policy mypackage.policies:Mine --tables ckd,actg175`
     """
+    from synafa.evaluation.own_policy import find_policy
     from synafa.study.engine.progress import Silent, best_display
     from synafa.study.engine.results import Results
     from synafa.study.engine.runner import run_units
     from synafa.study.engine.settings import Settings
     from synafa.study.engine.store import Store
     from synafa.study.experiments import leaderboard as board_module
-    from synafa.study.experiments.own import load_policy
 
     settings = Settings.detect(profile, 0, results)
     own = list(policy or ())
     for where in own:
-        load_policy(where)  # a misspelt one is named before anything runs
+        find_policy(where)  # a misspelt one is named before anything runs
     listed = _boards(board_module.boards(settings), tables)
     if table is not None:
         listed = [_own_board(table, target, split_names([policies]))]
@@ -78,15 +78,17 @@ def _boards(boards: list[Any], names: str | None) -> list[Any]:
 
 
 def _own_board(path: Path, target: str | None, policies: list[str]) -> Any:
+    from synafa.cli.common import tell
+    from synafa.datasets import Dataset
     from synafa.evaluation.policies import check_policy_names
     from synafa.study.experiments.leaderboard import Board
-    from synafa.study.experiments.own import PREFIX, load_table
+    from synafa.study.experiments.shared import OWN_FILE
 
     if target is None:
         raise SynafaError("Name the column with the class: --target.")
-    data = load_table(path, target)
+    data = Dataset.from_file(path, target, tell=tell)
     methods = check_policy_names(policies)
-    where = f"{PREFIX}{path.resolve()}"
+    where = f"{OWN_FILE}{path.resolve()}"
     # the content is part of the identity: a changed file is another table
     parameters = {"target": target, "content": data.fingerprint()}
     return Board(path.stem, where, data.budgets, (0,), tuple(methods), parameters)

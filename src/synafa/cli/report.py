@@ -38,6 +38,7 @@ def report(
     """
     from synafa.cli.progress import progress_bar
     from synafa.files import write_json, write_text
+    from synafa.money.prices import PriceList
     from synafa.proof.findings import findings
     from synafa.proof.page import lines, report_page
     from synafa.proof.prove import Settings, prove
@@ -47,10 +48,14 @@ def report(
     wanted = _budgets(budgets)
     features, labels = read_labelled(data, target, drop, nearly_numeric)
     table = ProofTable.of(features, labels, target=target, group=group, by=by, seed=seed)
-    names = table.features.columns
-    settings = Settings(
-        wanted, prices, errors or None, tuple(split_names(known, names)), tuple(split_names(unavailable, names)), seed
+    names, columns = table.features.columns, features.columns
+    at_start, never = (
+        tuple(name for name in split_names(words, columns) if name in names) for words in (known, unavailable)
     )
+    listed = None
+    if prices is not None:
+        listed = PriceList.from_csv(prices, names, known=at_start, left_out=[*columns, *split_names(drop)])
+    settings = Settings(wanted, listed, errors or None, at_start, never, seed)
     with progress_bar("Proving") as progress:
         proof = prove(table, settings, progress)
     found = findings(proof)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,6 +99,48 @@ class Dataset:
         from synafa.datasets.own_table import own_table
 
         return cls(**own_table(features, labels, name, prices, budgets, rows_together, instance))
+
+    @classmethod
+    def from_file(
+        cls,
+        path: str | os.PathLike[str],
+        target: str,
+        *,
+        prices: Any = None,
+        group: str | None = None,
+        drop: Iterable[str] = (),
+        budgets: Iterable[float] = (),
+        instance: int = 0,
+        tell: Callable[[Any], None] | None = None,
+    ) -> Dataset:
+        """One's own file as a dataset of the research tools: read as `synafa fit` reads it, then as `from_table`.
+
+        Parameters
+        ----------
+        path : str or path
+            CSV or Parquet.
+        target : str
+            The column that holds the class.
+        prices, budgets, instance : as in `from_table`
+        group : str or None, default=None
+            Column that names the patient: rows of one stay together; it is no feature.
+        drop : names, default=()
+            Columns to leave out.
+        tell : function or None, default=None
+            Called with each notice about the table.
+
+        Returns
+        -------
+        Dataset
+
+        Raises
+        ------
+        SynafaError
+            When the file cannot be read or used.
+        """
+        from synafa.datasets.own_table import own_file
+
+        return cls(**own_file(path, target, prices, group, tuple(drop), budgets, instance, tell))
 
     @property
     def n_features(self) -> int:

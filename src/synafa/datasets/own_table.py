@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,27 @@ def own_table(
         "groups": listed.panels,
         "prices": None if listed.is_plain else listed,
     }
+
+
+def own_file(
+    path: str | os.PathLike[str], target: str, prices: Any, group: str | None, drop: tuple[str, ...],
+    budgets: Iterable[float], instance: int, tell: Callable[[Any], None] | None,
+) -> dict[str, Any]:  # fmt: skip
+    """The arguments of a `Dataset`; see `Dataset.from_file`."""
+    from pathlib import Path
+
+    from synafa.table.labelled import split_group, split_labelled
+    from synafa.table.notices import warn
+    from synafa.table.reading import read_table
+    from synafa.table.suspicious import check_target
+
+    table = read_table(path, as_text=(target,), tell=warn if tell is None else tell)
+    features, labels = split_labelled(table, target, drop)
+    together, features = split_group(features, group)
+    check_target(labels, target)
+    passed_over = [name for name in table.columns if name != target]
+    prices = PriceList.resolve(prices, features.columns, left_out=passed_over)
+    return own_table(features, labels, Path(path).stem, prices, budgets, together, instance)
 
 
 def split_table(y: np.ndarray, seed: int, together: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

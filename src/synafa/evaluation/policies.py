@@ -2,12 +2,15 @@
 
 SynAFA runs here as in the study: lambda 0.01 (0.001 for MNIST-loop), two bins, and a proposal that does not fit the
 budget ends the episode unless the name says otherwise. The plan tree has the shared classifier as its predictor, one
-tree a budget. Where prices depend on what was paid, it plans with them; the other policies go by the full prices.
+tree a budget. Where prices depend on what was paid, SynAFA and the plan tree decide by the prices now; so do the
+published policies as to what can be paid, and DIME, GDFS and EDDI in what they weigh. The static rankings, AACO's sets
+and what the others learnt go by the list prices.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -92,7 +95,11 @@ def _synafa(name: str, dataset: Dataset, budget: float) -> Policy:
     from synafa.policy.synafa import SynAFA
 
     settings: dict[str, Any] = SYNAFA[name]
-    policy = SynAFA(budget=budget, costs=dataset.costs, cost_weight=cost_weight(dataset), **settings)
+    prices: dict[str, Any] = {"costs": dataset.costs}
+    if dataset.prices is not None:  # rows without names: columns are x0, x1, ...
+        names = tuple(f"x{j}" for j in range(dataset.n_features))
+        prices = {"prices": replace(dataset.prices, feature_names=names)}
+    policy = SynAFA(budget=budget, cost_weight=cost_weight(dataset), **prices, **settings)
     return policy.fit(dataset.X[dataset.train], dataset.y[dataset.train])
 
 
@@ -108,66 +115,6 @@ def _plan_tree(dataset: Dataset, budget: float, classifier: Classifier | None, s
         *parts[0], *parts[1], classifier,
         n_classes=dataset.n_classes, names=dataset.feature_names, class_weighted=True, panels=dataset.groups,
     )  # fmt: skip
-
-
-def own_policy(spec: str, dataset: Dataset, budgets: Iterable[float], seed: int = 0) -> Policy | dict[float, Policy]:
-    """A policy of one's own from `module:Name`: a class, a function that makes one, or a ready object.
-
-    A class or function is called with those of `dataset`, `budget` and `seed` that it has parameters for, once for all
-    budgets or, if it takes `budget`, once a budget; an object with `fit` is fitted on the training rows.
-
-    Parameters
-    ----------
-    spec : str
-    dataset : Dataset
-    budgets : iterable of float
-    seed : int, default=0
-
-    Returns
-    -------
-    Policy or dict of Policy by budget
-
-    Raises
-    ------
-    SynafaError
-        When it cannot be imported or made, or does not propose.
-    """
-    import sys
-    from importlib import import_module
-
-    module, colon, attribute = spec.partition(":")
-    if not colon or not module or not attribute:
-        raise SynafaError(f"Cannot read --policy {spec!r}; write module:Name, as in my_module:MyPolicy.")
-    if "" not in sys.path:
-        sys.path.insert(0, "")  # a module in the working directory
-    try:
-        found = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise SynafaError(f"Cannot import {attribute!r} from {module!r}: {error}.") from error
-    names = _parameters(found)
-    if "budget" in names:
-        return {float(b): _made(found, names, dataset, float(b), seed, spec) for b in budgets}
-    return _made(found, names, dataset, max(float(b) for b in budgets), seed, spec)
-
-
-def _parameters(found: Any) -> set[str]:
-    import inspect
-
-    if not callable(found) or (hasattr(found, "propose") and not inspect.isclass(found)):
-        return set()
-    return set(inspect.signature(found).parameters)
-
-
-def _made(found: Any, names: set[str], dataset: Dataset, budget: float, seed: int, spec: str) -> Policy:
-    offered = {"dataset": dataset, "budget": budget, "seed": seed, "costs": dataset.costs}
-    policy = found
-    if callable(found) and (isinstance(found, type) or not hasattr(found, "propose")):
-        policy = found(**{name: value for name, value in offered.items() if name in names})
-    if hasattr(policy, "fit"):
-        policy = policy.fit(dataset.X[dataset.train], dataset.y[dataset.train]) or policy
-    if not hasattr(policy, "propose"):
-        raise SynafaError(f"{spec!r} has no method propose(values, mask, remaining); see synafa.evaluation.Policy.")
-    return policy
 
 
 def _tables(dataset: Dataset) -> Any:

@@ -22,18 +22,24 @@ class Outcome:
         How probable that class would then be.
     next_feature : str or None
         What would then be measured; None: nothing more.
+    most_probable : bool
+        Whether no class would be more probable; False where the cheaper error decides against it.
     """
 
     result: str
     decision: Any
     probability: float
     next_feature: str | None
+    most_probable: bool = True
 
     @property
     def text(self) -> str:
         """The outcome as a clause."""
         then = "stop" if self.next_feature is None else f"measure {self.next_feature}"
         result = self.result.removeprefix("= ")
+        if not self.most_probable:
+            cheaper = f"decide {self.decision}, the cheaper error ({percent(self.probability)} probable)"
+            return f"if {result}: {cheaper}, {then}"
         return f"if {result}: {_sure(self.probability)} {self.decision} ({percent(self.probability)}), {then}"
 
 

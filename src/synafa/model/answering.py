@@ -15,6 +15,7 @@ from synafa.errors import SynafaError
 from synafa.model.answer import Answer
 from synafa.model.asking import answer, fetch_all
 from synafa.money.errors import ErrorCosts
+from synafa.money.stops import StopRule
 from synafa.wording import worded
 
 Names = Iterable[str]
@@ -29,6 +30,7 @@ class Answering:
     classes_: np.ndarray
     ranges_: np.ndarray
     error_costs_: ErrorCosts | None
+    stop_: StopRule | None = None
 
     @worded
     def proba_from(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
@@ -159,14 +161,19 @@ class Bedside(Answering):
     policy_ : StoredPlan or StoredRule
     predictor_ : MaskedPredictor or None
         None for a policy that was saved without one; then answers hold no probabilities.
-    classes_, ranges_, error_costs_ : as in `AcquisitionClassifier`
+    classes_, ranges_, error_costs_, stop_ : as in `AcquisitionClassifier`
     """
 
     def __init__(
-        self, policy: Any, predictor: Any = None, error_costs: ErrorCosts | None = None, ranges: Any = None
+        self,
+        policy: Any,
+        predictor: Any = None,
+        error_costs: ErrorCosts | None = None,
+        ranges: Any = None,
+        stop: StopRule | None = None,
     ) -> None:
         self.policy_, self.predictor_, self.classes_ = policy, predictor, policy.classes_
-        self.error_costs_ = error_costs
+        self.error_costs_, self.stop_ = error_costs, stop
         self.ranges_ = np.full((policy.n_features_in_, 7), np.nan) if ranges is None else ranges
 
 

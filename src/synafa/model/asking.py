@@ -10,6 +10,7 @@ import numpy as np
 from synafa.errors import SynafaError
 from synafa.model.answer import Answer, Other, Outcome
 from synafa.model.ranges import is_far
+from synafa.model.stopping import RuleStop, one_reason, reveal_matrix
 from synafa.money.words import amount
 from synafa.plan.case import encode_case, names_to_mask
 
@@ -108,19 +109,23 @@ def _recommend(model: Answering, observed: dict[str, Any], remaining: float | No
 
     A member of a panel of which another member is known comes first, without charge.
     """
-    policy = model.policy_
-    if hasattr(policy, "tree_"):
-        found = policy.came_with(observed, unavailable)
-        if found is not None:
-            return policy.next_feature(observed, remaining=remaining, unavailable=unavailable).telling(*found)
-        return policy.next_feature(observed, remaining=remaining, unavailable=unavailable)
-    known = {name: value for name, value in observed.items() if value is not None}
-    without = [name for name in observed if observed[name] is None]
-    if without and remaining is None:
-        rule = policy.rule_
-        spent = sum(float(rule.costs[rule.index(name)]) for name in observed if not rule.known[rule.index(name)])
-        remaining = max(rule.budget - spent, 0.0)
-    return policy.next_feature(known, remaining=remaining, unavailable=[*unavailable, *without])
+    found = model.policy_.next_feature(observed, remaining=remaining, unavailable=unavailable)
+    untold = _untold(model, observed, unavailable)
+    if untold is not None:
+        return found.telling(*untold)
+    if found.feature is None or found.known_at_start:
+        return found
+    reason = one_reason(model, *encode_case(model.policy_.encoder_, observed))
+    return found if reason is None else RuleStop(reason, found.remaining, found.target)
+
+
+def _untold(model: Answering, observed: dict[str, Any], unavailable: list[str]) -> tuple[str, str] | None:
+    """A panel's member that is not told yet although another one was paid, and that one: it is at hand already."""
+    names, rule = model.policy_.encoder_.feature_names_, model.policy_.rule_
+    _, mask = encode_case(model.policy_.encoder_, observed)
+    out = mask | names_to_mask(unavailable, names) | rule.unavailable | rule.known
+    asked, untold = np.nonzero(reveal_matrix(model.policy_) & (mask & ~rule.known)[:, None] & ~out)
+    return (names[int(untold[0])], names[int(asked[0])]) if len(asked) else None
 
 
 def _state(model: Answering, observed: dict[str, Any]) -> tuple[dict[Any, float], Any, float | None]:
@@ -148,19 +153,17 @@ def _outcome(
     probabilities, decision, _ = _state(model, after)
     panel = dict.fromkeys(reveals, None)
     found = _recommend(model, {**panel, **after}, max(remaining, 0.0), unavailable)
-    return Outcome(words, decision, probabilities[decision], found.feature)
+    sure = probabilities[decision]
+    return Outcome(words, decision, sure, found.feature, sure >= max(probabilities.values()))
 
 
 def _reveals(model: Answering, feature: str, observed: dict[str, Any]) -> tuple[str, ...]:
     """What comes with a feature in one panel and is not known yet."""
-    prices = getattr(model.policy_, "prices_", None)
-    if prices is None:
-        return ()
-    names = model.policy_.encoder_.feature_names_
+    names, unavailable = model.policy_.encoder_.feature_names_, model.policy_.rule_.unavailable
     return tuple(
         names[k]
-        for k in prices.shown[names.index(feature)]
-        if names[k] != feature and names[k] not in observed and not model.policy_.unavailable_[k]
+        for k in np.flatnonzero(reveal_matrix(model.policy_)[names.index(feature)])
+        if names[k] != feature and names[k] not in observed and not unavailable[k]
     )
 
 

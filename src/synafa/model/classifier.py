@@ -17,9 +17,11 @@ from synafa.errors import SynafaError
 from synafa.model.answering import Answering, Names
 from synafa.model.nan_predictor import NanPredictorFactory
 from synafa.model.ranges import observed_ranges
+from synafa.model.stopping import HELD_OUT, Wanted, calibrated, cut, wanted_stop
 from synafa.money.errors import ErrorCosts
+from synafa.money.stops import StopRule
 from synafa.plan.plan_tree import PlanTree
-from synafa.policy.estimator import StoredEstimator, check_fitted
+from synafa.policy.estimator import StoredEstimator, check_fitted, row_mask
 from synafa.policy.run import Run
 from synafa.wording import worded
 
@@ -43,6 +45,10 @@ class AcquisitionClassifier(Answering, ClassifierMixin, StoredEstimator):
     error_costs : ErrorCosts, mapping, array or None, default=None
         What wrong decisions cost, in the money of the prices; then classes are decided by expected cost. A PlanTree
         without error costs of its own gets these.
+    stop : StopRule, mapping or None, default=None
+        When it is enough, beside the policy's budget and money: a mapping with `probability` (of the decided class),
+        `max_measurements` and `floor`, as in `("sensitivity", "ill", 0.95)`, `("npv", "ill", 0.98)` or
+        `("ppv", "ill", 0.9)`. For a floor, three of ten rows are kept from fitting and calibrate it.
     n_masks : int, default=4
         Masked copies of every training row, for a scikit-learn classifier as predictor.
     random_state : int, default=0
@@ -58,6 +64,8 @@ class AcquisitionClassifier(Answering, ClassifierMixin, StoredEstimator):
         Quantiles of the observed training values of number columns.
     error_costs_ : ErrorCosts or None
         What wrong decisions cost.
+    stop_ : StopRule or None
+        When it is enough, with its calibrated floor.
 
     Examples
     --------
@@ -85,10 +93,11 @@ class AcquisitionClassifier(Answering, ClassifierMixin, StoredEstimator):
         policy: Any = None,
         predictor: Any = None,
         error_costs: Any = None,
+        stop: Any = None,
         n_masks: int = 4,
         random_state: int | None = 0,
     ) -> None:
-        self.policy, self.predictor, self.error_costs = policy, predictor, error_costs
+        self.policy, self.predictor, self.error_costs, self.stop = policy, predictor, error_costs, stop
         self.n_masks, self.random_state = n_masks, random_state
 
     @worded
@@ -123,6 +132,12 @@ class AcquisitionClassifier(Answering, ClassifierMixin, StoredEstimator):
             When a setting or the table cannot be used.
         """
         y = self._checked_classes(y)
+        wanted, self.stop_ = wanted_stop(self.stop), None
+        held = np.zeros(0, dtype=np.int64)
+        all_rows = X, y
+        if wanted is not None and wanted.kind is not None:
+            rest, held = self._hold_out(y, groups)
+            X, y, groups = take_rows(X, rest), y[rest], None if groups is None else np.asarray(groups)[rest]
         policy = PlanTree(random_state=self.random_state or 0) if self.policy is None else clone(self.policy)
         options: dict[str, Any] = {"known": known, "unavailable": unavailable, "target": target}
         if isinstance(policy, PlanTree):
@@ -136,6 +151,10 @@ class AcquisitionClassifier(Answering, ClassifierMixin, StoredEstimator):
             self.policy_ = policy.fit(X, y, **options)
             self.predictor_ = self._fit_predictor(X, y, progress)
         self._take_over(X)
+        if wanted is not None:
+            self.stop_ = wanted.rule
+        if wanted is not None and len(held):
+            self.stop_ = self._floor(wanted, take_rows(all_rows[0], held), all_rows[1][held])
         return self
 
     @worded
@@ -152,7 +171,12 @@ class AcquisitionClassifier(Answering, ClassifierMixin, StoredEstimator):
             Order, reasons, final mask and cost of every row.
         """
         check_fitted(self, "policy_")
-        return self.policy_.acquire(X, **options)
+        run = self.policy_.acquire(X, **options)
+        if self.stop_ is None:
+            return run
+        names = self.policy_.encoder_.feature_names_
+        start = row_mask(options.get("known", ()), names, len(run.mask)) | self.policy_.rule_.known
+        return cut(self, self.policy_.encode(X), run, start)
 
     @worded
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -197,6 +221,8 @@ class AcquisitionClassifier(Answering, ClassifierMixin, StoredEstimator):
             "predictor": None,  # a plan tree holds its own
             "error_costs": None if self.error_costs_ is None else self.error_costs_.to_meta(),
         }
+        if self.stop_ is not None:
+            meta["stop"] = self.stop_.to_meta()
         if meta["policy_kind"] == "policy":
             more, meta["predictor"] = self.predictor_.to_arrays()
             arrays |= {f"predictor.{name}": array for name, array in more.items()}
@@ -218,6 +244,24 @@ class AcquisitionClassifier(Answering, ClassifierMixin, StoredEstimator):
         if y.ndim == 1:
             check_classification_targets(y)
         return y
+
+    def _hold_out(self, y: np.ndarray, groups: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Rows to fit on and rows that calibrate a floor, the groups together."""
+        from synafa.predictor.folds import deal_folds
+
+        together = None if groups is None else np.asarray(groups)
+        classes = np.unique(y, return_inverse=True)[1]
+        fold = deal_folds(classes, 10, np.random.default_rng([self.random_state or 0, 41]), together)
+        held = fold < round(10 * HELD_OUT)
+        return np.flatnonzero(~held), np.flatnonzero(held)
+
+    def _floor(self, wanted: Wanted, X: Any, y: np.ndarray) -> StopRule:
+        """The stop rule with the floor that the held-out rows calibrate."""
+        self.stop_ = wanted.rule
+        known = np.isin(y, self.classes_)
+        run = self.acquire(X)
+        place = np.where(known, np.searchsorted(self.classes_, np.where(known, y, self.classes_[0])), -1)
+        return calibrated(self, wanted, self.policy_.encode(X), place, run)
 
     def _fitting(self) -> Callable[..., Any]:
         """The function that fits the predictor."""
@@ -249,3 +293,10 @@ class AcquisitionClassifier(Answering, ClassifierMixin, StoredEstimator):
         self.ranges_ = observed_ranges(policy.encode(X), text)
         own = getattr(policy, "error_costs_", None)
         self.error_costs_ = ErrorCosts.resolve(self.error_costs, self.classes_.tolist()) if own is None else own
+
+
+def take_rows(X: Any, rows: np.ndarray) -> Any:
+    """Some rows of an array or of a pandas or Polars DataFrame."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return X[rows] if hasattr(X, "columns") or isinstance(X, np.ndarray) else np.asarray(X)[rows]

@@ -11,6 +11,7 @@ from synafa.errors import SynafaError
 from synafa.model.schemas import LARGEST, MOST_FEATURES, check_classes, check_columns
 from synafa.model.validation import Array, InvalidModelError, Schema, Sizes, Value, flag, number, register, text, whole
 from synafa.money.errors import ErrorCosts
+from synafa.money.stops import StopRule
 
 _NODE, _ITEM, _FEATURE = ("N",), ("L",), ("D",)
 
@@ -26,6 +27,16 @@ def _error_costs(value: Any) -> str | None:
         ErrorCosts.from_meta(value)
     except (SynafaError, KeyError, TypeError, ValueError, OverflowError):
         return "is not a table of error costs"
+    return None
+
+
+def _stop(value: Any) -> str | None:
+    if value is None:
+        return None
+    try:
+        StopRule.from_meta(value)
+    except (SynafaError, KeyError, TypeError, ValueError, OverflowError, AttributeError):
+        return "is not a stop rule"
     return None
 
 
@@ -147,6 +158,7 @@ register(
             "policy": Value(lambda value: None if isinstance(value, dict) else "is not the description of a policy"),
             "predictor": Value(_predictor),
             "error_costs": Value(_error_costs),
+            "stop": Value(_stop, optional=True),
         },
     ),
 )

@@ -54,6 +54,7 @@ def rules_of(model: Answering) -> dict[str, Any]:
         "budget": None if np.isinf(policy.budget_) else float(policy.budget_),
         "is_panel": bool(policy.tree_.is_panel),
         "unit": "bits" if policy.error_costs_ is None else "money",
+        "stop": None if model.stop_ is None else model.stop_.describe(),
         "features": features,
         "root": _node(model, 0),
     }

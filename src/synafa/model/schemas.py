@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from synafa.errors import SynafaError
 from synafa.model.validation import (
     Array,
     InvalidModelError,
@@ -21,6 +22,7 @@ from synafa.model.validation import (
     text,
     whole,
 )
+from synafa.money.prices import PriceList
 
 _BITS: dict[str, Any] = {
     "low": -1e-6,
@@ -67,12 +69,24 @@ def check_classes(value: Any) -> str | None:
     return "holds a class twice" if len(set(value)) < len(value) else None
 
 
+def _check_prices(value: Any) -> str | None:
+    """Why a stored price list is none."""
+    try:
+        PriceList.from_meta(value)
+    except (SynafaError, KeyError, TypeError, ValueError, OverflowError):
+        return "is not a price list"
+    return None
+
+
 def _rule_fits(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any], sizes: Sizes) -> None:
     if len(meta["columns"]) != sizes["D"]:
         raise InvalidModelError(f"'columns' describes {len(meta['columns'])} columns of {sizes['D']}")
     edges = arrays["edges"]
     if (edges[:, 1:] < edges[:, :-1]).any():
         raise InvalidModelError("'edges' does not ascend")
+    names = [column["name"] for column in meta["columns"]]
+    if "prices" in meta and list(meta["prices"]["feature_names"]) != names:
+        raise InvalidModelError("'prices' does not fit the columns")
 
 
 def _training_fits(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any], sizes: Sizes) -> None:
@@ -136,6 +150,7 @@ register(
             "pair_branch": flag(),
             "affordability": text(("deployed", "pairs", "strict")),
             "target": text(),
+            "prices": Value(_check_prices, optional=True),
         },
         sizes={"D": (1, MOST_FEATURES), "bins": (2, _MOST_BINS)},
         checks=(_rule_fits,),

@@ -22,6 +22,7 @@ from synafa.wording import worded
 if TYPE_CHECKING:
     from synafa.model.answering import Bedside
     from synafa.money.errors import ErrorCosts
+    from synafa.money.stops import StopRule
     from synafa.policy.rule import DecisionRule
 
 
@@ -98,7 +99,7 @@ def load_bedside(path: str | os.PathLike[str]) -> Bedside:
             return Bedside(policy, getattr(policy, "predictor_", None), errors)
         _validate_model(arrays, meta)
         policy = _light_policy(meta["policy_kind"], _part(arrays, "policy."), meta["policy"])
-        return Bedside(policy, *_around(policy, arrays, meta))
+        return Bedside(policy, *_around(policy, arrays, meta), _stop(meta))
 
 
 def load_rule(path: str | os.PathLike[str]) -> DecisionRule:
@@ -156,6 +157,7 @@ def _put_together(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> 
     model.policy_, model.classes_, model.n_features_in_ = policy, policy.classes_, policy.n_features_in_
     model.predictor_, model.error_costs_, model.ranges_ = _around(policy, arrays, meta)
     model.error_costs = model.error_costs_
+    model.stop = model.stop_ = _stop(meta)
     if hasattr(policy, "feature_names_in_"):
         model.feature_names_in_ = policy.feature_names_in_
     return model
@@ -181,6 +183,12 @@ def _around(
     if meta["predictor"] is None:
         return getattr(policy, "predictor_", None), errors, ranges
     return _predictor(_part(arrays, "predictor."), meta["predictor"], policy), errors, ranges
+
+
+def _stop(meta: Mapping[str, Any]) -> StopRule | None:
+    from synafa.money.stops import StopRule
+
+    return None if meta.get("stop") is None else StopRule.from_meta(meta["stop"])
 
 
 def _predictor(arrays: Mapping[str, np.ndarray], meta: Any, policy: Any) -> Any:

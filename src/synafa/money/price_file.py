@@ -52,6 +52,7 @@ def read_prices(
     *,
     known: Iterable[str] = (),
     default: float | None = None,
+    left_out: Iterable[str] = (),
 ) -> dict[str, Any]:
     """See `PriceList.from_csv`."""
     table = read_cells(path, "price list")
@@ -61,8 +62,9 @@ def read_prices(
     _refuse_split_numbers(table, columns, entries)
     names = None if feature_names is None else [str(name) for name in feature_names]
     if names is not None:
+        may = {*names, *map(str, left_out)}
         for row, entry in enumerate(entries):
-            if entry.feature not in names:
+            if entry.feature not in may:
                 raise table.error(
                     row, "feature", f"{entry.feature!r} is not a feature{close_names(entry.feature, names)}"
                 )

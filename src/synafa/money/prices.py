@@ -233,6 +233,7 @@ class PriceList(Stored):
         *,
         known: Iterable[str] = (),
         default: float | None = None,
+        left_out: Iterable[str] = (),
     ) -> PriceList:
         """Read a price list.
 
@@ -248,6 +249,8 @@ class PriceList(Stored):
             They may be left out of the file and cost nothing then.
         default : float, default=None
             Price of the features that are left out; None: leaving one out is an error.
+        left_out : names, default=()
+            Columns of the table that are no features here: their lines are passed over.
 
         Raises
         ------
@@ -256,11 +259,17 @@ class PriceList(Stored):
         """
         from synafa.money.price_file import read_prices
 
-        return cls(**read_prices(path, feature_names, known=known, default=default))
+        return cls(**read_prices(path, feature_names, known=known, default=default, left_out=left_out))
 
     @classmethod
     def resolve(
-        cls, spec: Any, feature_names: Iterable[str], *, known: Iterable[str] = (), default: float | None = None
+        cls,
+        spec: Any,
+        feature_names: Iterable[str],
+        *,
+        known: Iterable[str] = (),
+        default: float | None = None,
+        left_out: Iterable[str] = (),
     ) -> PriceList:
         """A price list of exactly these features from whatever a user gives.
 
@@ -274,6 +283,8 @@ class PriceList(Stored):
             Features known from the start, as in `from_csv`.
         default : float or None, default=None
             Price of the features that are left out, as in `from_csv`.
+        left_out : names, default=()
+            Columns that are no features, as in `from_csv`.
 
         Returns
         -------
@@ -289,7 +300,7 @@ class PriceList(Stored):
         if isinstance(spec, PriceList):
             return spec if spec.feature_names == names else spec.select(names)
         if isinstance(spec, str | os.PathLike):
-            return cls.from_csv(spec, names, known=known, default=default)
+            return cls.from_csv(spec, names, known=known, default=default, left_out=left_out)
         return cls.plain(names, spec)
 
     @property

@@ -209,7 +209,8 @@ class StopRule:
         if self.probability is not None:
             parts.append(f"a class has a probability of {percent(self.probability)}")
         if self.max_measurements is not None:
-            parts.append(f"{_count(int(self.max_measurements))} were made")
+            made = int(self.max_measurements)
+            parts.append(f"{_count(made)} {'was' if made == 1 else 'were'} made")
         if self.money:
             parts.append("no measurement is expected to save more than it costs")
         return f"Stops when {', or '.join(parts or ['nothing is left to measure'])}."

@@ -136,7 +136,9 @@ def count_graph(rule: DecisionRule, codes: np.ndarray, y: np.ndarray, max_depth:
             node = add(state, depth, found.feature, found.reason, found.why, found.stop_reason)
             edges.extend(Edge(source, node, label, count, result) for source, label, count, result in arrivals)
             if found.feature is not None:
-                for child, label, result in _children(rule, codes, state, rule.index(found.feature)):
+                j = rule.index(found.feature)
+                shown = np.flatnonzero(rule.reveals[j] & ~state.observed & ~rule.unavailable)
+                for child, label, result in _children(rule, codes, state, [j, *shown[shown != j]], found.cost):
                     kept = grown.setdefault(child.key(rule), (child, []))
                     if kept[0] is not child:
                         kept[0].rows = np.concatenate([kept[0].rows, child.rows])
@@ -168,7 +170,7 @@ def _start(rule: DecisionRule, codes: np.ndarray, add: Any) -> list[tuple[_State
         states = [
             (_State(child.observed, child.scores, rule.budget, child.rows), f"{label}, {part}" if label else part)
             for state, label in states
-            for child, part, _ in _children(rule, codes, state, int(j))
+            for child, part, _ in _children(rule, codes, state, [int(j)], 0.0)
         ]
     merged: dict[bytes, tuple[_State, list[_Arrival]]] = {}
     for state, label in states:
@@ -179,19 +181,20 @@ def _start(rule: DecisionRule, codes: np.ndarray, add: Any) -> list[tuple[_State
     return list(merged.values())
 
 
-def _children(rule: DecisionRule, codes: np.ndarray, state: _State, feature: int) -> Iterator[tuple[_State, str, str]]:
-    """The states after measuring `feature`, one for each code that some row has, and two names of the result."""
+def _children(
+    rule: DecisionRule, codes: np.ndarray, state: _State, features: list[int], cost: float
+) -> Iterator[tuple[_State, str, str]]:
+    """The states after measuring a feature and what comes with it, one for each result that some row has, in words."""
     observed = state.observed.copy()
-    observed[feature] = True
-    results = codes[state.rows, feature]
-    for code in np.unique(results):
-        scores = np.maximum(state.scores, rule.cond_by_value[feature, code])
-        rows = state.rows[results == code]
-        yield (
-            _State(observed, scores, state.remaining - float(rule.costs[feature]), rows),
-            rule.describe_code(feature, int(code)),
-            rule.describe_result(feature, int(code)),
-        )
+    observed[features] = True
+    results, which = np.unique(codes[state.rows][:, features], axis=0, return_inverse=True)
+    for i, found in enumerate(results.tolist()):
+        scores = state.scores
+        for j, code in zip(features, found):
+            scores = np.maximum(scores, rule.cond_by_value[j, code])
+        words = ", ".join(rule.describe_code(j, code) for j, code in zip(features, found))
+        result = rule.describe_result(features[0], found[0]) if len(features) == 1 else words
+        yield _State(observed, scores, state.remaining - cost, state.rows[which.ravel() == i]), words, result
 
 
 def _recommendation(rule: DecisionRule, codes: np.ndarray, state: _State) -> Recommendation:

@@ -61,7 +61,8 @@ class Recommendation(Proposal):
     {proposal}
     why : str or None
         What speaks for it: "single" (its information alone), "conditional" (its information given one known value),
-        "pair" (its information together with another unknown feature); None at a stop.
+        "pair" (its information together with another unknown feature), "tell" (it came with another one in a panel and
+        is at hand already); None at a stop.
     stop_reason : str or None
         "nothing pays" (nothing that is left promises more than it costs), "unaffordable" (something would, but the
         budget does not pay for it), "nothing left" (everything is known or cannot be had); None without a stop.
@@ -71,6 +72,8 @@ class Recommendation(Proposal):
         Bits that the proposal promises about the target; for a pair, of both members.
     partner : str or None
         The other member of the pair, for "pair".
+    comes_with : str or None
+        The known member of the panel that it came with, for "tell".
     given, condition : str or None
         The known feature that makes this one informative, and what is known of it in words, for "conditional".
     alone, partner_alone : float or None
@@ -94,6 +97,7 @@ class Recommendation(Proposal):
     wanted: tuple[str, ...] = ()
     wanted_cost: float = 0.0
     wanted_information: float = 0.0
+    comes_with: str | None = None
 
     @property
     def reason(self) -> str:
@@ -103,7 +107,15 @@ class Recommendation(Proposal):
     @property
     def free_because(self) -> str:
         """Why asking for `feature` costs nothing, in a few words; "" where it has a price."""
+        if self.comes_with is not None:
+            return "no charge"
         return "known from the start" if self.known_at_start else ""
+
+    def telling(self, feature: str, comes_with: str) -> Recommendation:
+        """In place of this: tell a feature that came with a known one in one panel, at no charge."""
+        return Recommendation(
+            feature=feature, comes_with=comes_with, remaining=self.remaining, why="tell", target=self.target
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The fields, `branch`, `reason` and `text` as JSON values."""
@@ -113,6 +125,8 @@ class Recommendation(Proposal):
 
 def reason(found: Recommendation) -> str:
     """Why a feature is recommended."""
+    if found.comes_with is not None:
+        return f"it came with {found.comes_with}, in one panel."
     tells = f"it tells {bits(found.information)} bits about {found.target}"
     if found.partner is not None:
         apart = f"alone {bits(found.alone)} and {bits(found.partner_alone)}"

@@ -4,7 +4,9 @@
     pair proposal:   pair[j, k] - cost_weight * (cost[j] + cost[k]), for j and k both unobserved
 
 The best proposal above zero wins, a pair only if strictly better than every single; of a pair the member with the
-larger `single` is acquired. This module needs NumPy alone, so that a saved model answers without compiling anything.
+larger `single` is acquired. With panels and groups a cost is the price now, and that of a pair is the price of its
+first member plus the price of the other one after it. This module needs NumPy alone, so that a saved model answers
+without compiling anything.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from synafa.errors import SynafaError
-from synafa.money.prices import TOLERANCE
+from synafa.money.prices import TOLERANCE, PriceList
 from synafa.policy.branches import BRANCHES, CONDITIONAL, PAIR, SINGLE
 from synafa.policy.recommendation import NOTHING_LEFT, NOTHING_PAYS, UNAFFORDABLE, Recommendation
 from synafa.table.encoder import TableEncoder
@@ -42,7 +44,8 @@ class DecisionRule:
     """Everything that a decision depends on.
 
     `single` (D,), `pair` (D, D), `cond` (D, D, bins) in bits; `costs` (D,); `edges` (D, bins - 1); `known` (D,)
-    features that cost nothing and are known from the start; `unavailable` (D,) features that are never acquired.
+    features that cost nothing and are known from the start; `unavailable` (D,) features that are never acquired;
+    `prices` the price list where there are panels or groups (then `costs` are its list prices), else None.
     """
 
     encoder: TableEncoder
@@ -59,6 +62,7 @@ class DecisionRule:
     pair_branch: bool
     affordability: str
     target: str = field(default="the class")
+    prices: PriceList | None = None
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -70,8 +74,47 @@ class DecisionRule:
 
     @cached_property
     def pair_scores(self) -> np.ndarray:
-        """pair - cost_weight * (cost + cost), (D, D)."""
+        """pair - cost_weight * (cost + cost), (D, D), for plain costs."""
         return self.pair - self.cost_weight * (self.costs[:, None] + self.costs[None, :])
+
+    @cached_property
+    def costs_in_group(self) -> np.ndarray:
+        """The price of each feature once a member of its group was paid, (D,)."""
+        return self.costs if self.prices is None else np.where(self.known, 0.0, self.prices.price_in_group)
+
+    @cached_property
+    def second(self) -> np.ndarray:
+        """bool (D, D): whether k, not j, is acquired first of the pair j < k."""
+        return self.single[None, :] > self.single[:, None]
+
+    def costs_now(self, observed: np.ndarray) -> np.ndarray:
+        """What asking for each feature costs in a state, (D,); what is known from the start paid no group."""
+        if self.prices is None:
+            return self.costs
+        return np.where(self.known, 0.0, self.prices.now(observed & ~self.known))
+
+    def pair_costs(self, costs: np.ndarray) -> np.ndarray:
+        """What both members cost at the prices `costs`, (D, D), in the order in which they are acquired."""
+        if self.prices is None:
+            return costs[:, None] + costs[None, :]
+        group = self.prices.group
+        shared = (group[:, None] == group[None, :]) & (group >= 0)[:, None] & ~self.known[:, None]
+        after = np.where(shared, self.costs_in_group[None, :], costs[None, :])  # [j, k]: k once j was asked
+        after = np.where(self.reveals, 0.0, after)
+        return np.where(self.second, costs[None, :] + after.T, costs[:, None] + after)
+
+    @cached_property
+    def reveals(self) -> np.ndarray:
+        """bool (D, D): row j holds all that asking for feature j reveals; telling what was known reveals itself."""
+        alone = np.eye(self.n_features, dtype=bool)
+        return alone if self.prices is None else (self.prices.reveals & ~self.known[:, None]) | alone
+
+    def spent(self, observed: np.ndarray) -> float:
+        """The least that what is known can have cost."""
+        paid = observed & ~self.known
+        if self.prices is None:
+            return float(self.costs[paid].sum())
+        return self.prices.cost_of(np.flatnonzero(paid).tolist())
 
     @cached_property
     def cond_by_value(self) -> np.ndarray:
@@ -95,32 +138,41 @@ class DecisionRule:
         return scores, given
 
     def decide(
-        self, observed: np.ndarray, codes: np.ndarray, remaining: float, unavailable: np.ndarray | None = None
+        self,
+        observed: np.ndarray,
+        codes: np.ndarray,
+        remaining: float,
+        unavailable: np.ndarray | None = None,
+        failed: np.ndarray | None = None,
     ) -> Decision:
-        """The next feature of one row; `codes` matters only where `observed`."""
-        hidden = ~(observed | self.unavailable)
+        """The next feature of one row; `codes` matters only where `observed`, and what `failed` was paid as well."""
+        paid = observed if failed is None else observed | failed
+        hidden = ~(paid | self.unavailable)
         if unavailable is not None:
             hidden &= ~unavailable
         scores, given = self.scores(observed, codes)
-        net = scores - self.cost_weight * self.costs
-        allowed = hidden & (self.costs <= remaining + TOLERANCE) if self.affordability == "strict" else hidden
+        costs = self.costs_now(paid)
+        net = scores - self.cost_weight * costs
+        allowed = hidden & (costs <= remaining + TOLERANCE) if self.affordability == "strict" else hidden
         best = Decision(-1, -1, 0.0, -1)
         net = np.where(allowed, net, -np.inf)
         feature = int(np.argmax(net))
         if net[feature] > 0:
             branch = SINGLE if given[feature] < 0 else CONDITIONAL
             best = Decision(feature, branch, float(net[feature]), int(given[feature]))
-        return self._better_pair(np.flatnonzero(allowed), remaining, best) if self.pair_branch else best
+        return self._better_pair(np.flatnonzero(hidden), costs, remaining, best) if self.pair_branch else best
 
-    def _better_pair(self, members: np.ndarray, remaining: float, best: Decision) -> Decision:
+    def _better_pair(self, members: np.ndarray, costs: np.ndarray, remaining: float, best: Decision) -> Decision:
         """The best pair of `members` if it beats `best`, else `best`."""
         if len(members) < 2:
             return best
-        scores = np.triu(self.pair_scores[np.ix_(members, members)], k=1)
+        these = np.ix_(members, members)
+        together = self.pair_costs(costs)
+        scores = self.pair_scores if self.prices is None else self.pair - self.cost_weight * together
+        scores = np.triu(scores[these], k=1)
         allowed = np.triu(np.ones_like(scores, dtype=bool), k=1)
         if self.affordability != "deployed":
-            costs = self.costs[members]
-            allowed &= costs[:, None] + costs[None, :] <= remaining + TOLERANCE
+            allowed &= together[these] <= remaining + TOLERANCE
         scores = np.where(allowed, scores, -np.inf)
         first, second = divmod(int(np.argmax(scores)), len(members))
         score = float(scores[first, second])
@@ -136,37 +188,50 @@ class DecisionRule:
         remaining: float | None = None,
         unavailable: str | Iterable[str] = (),
     ) -> Recommendation:
-        """The next feature given named values; what was observed is taken off the budget unless `remaining` says."""
+        """The next feature given named values; what was observed is taken off the budget unless `remaining` says.
+
+        A value of None stands for a measurement that was paid and gave no result.
+        """
         values = np.full(self.n_features, np.nan)
-        seen = np.zeros(self.n_features, bool)
+        seen, failed = np.zeros(self.n_features, bool), np.zeros(self.n_features, bool)
         for name, value in (observed or {}).items():
             j = self.index(name)
+            if value is None or (isinstance(value, float) and np.isnan(value)):
+                failed[j] = True
+                continue
             seen[j] = True
             values[j] = self.encoder.encode_value(name, value)
             if np.isnan(values[j]):
                 raise SynafaError(f"{value!r} is not a value of {name!r} seen in training{self._categories(name)}.")
         blocked = name_mask(unavailable, self.feature_names)
-        left = self.budget - float(self.costs[seen & ~self.known].sum())
+        left = self.budget - self.spent(seen | failed)
         if remaining is not None:
             left = check_amount("remaining", remaining)
-        return self.recommend(seen, self.codes(values[None])[0], left, blocked)
+        return self.recommend(seen, self.codes(values[None])[0], left, blocked, failed)
 
     def recommend(
-        self, observed: np.ndarray, codes: np.ndarray, remaining: float, unavailable: np.ndarray | None = None
+        self,
+        observed: np.ndarray,
+        codes: np.ndarray,
+        remaining: float,
+        unavailable: np.ndarray | None = None,
+        failed: np.ndarray | None = None,
     ) -> Recommendation:
         """The next feature of one row with its reason; a proposal that does not fit the budget is a stop."""
-        decision = self.decide(observed, codes, remaining, unavailable)
-        if decision.feature >= 0 and self.costs[decision.feature] <= remaining + TOLERANCE:
-            return self._proposal(decision, codes, remaining)
+        decision = self.decide(observed, codes, remaining, unavailable, failed)
+        paid = observed if failed is None else observed | failed
+        costs = self.costs_now(paid)
+        if decision.feature >= 0 and costs[decision.feature] <= remaining + TOLERANCE:
+            return self._proposal(decision, codes, remaining, float(costs[decision.feature]))
         if decision.feature < 0:  # would anything be worth its price if money did not matter?
-            decision = self.decide(observed, codes, np.inf, unavailable)
+            decision = self.decide(observed, codes, np.inf, unavailable, failed)
         if decision.feature >= 0:
-            return self._unaffordable(decision, codes, remaining)
-        out = observed | self.unavailable if unavailable is None else observed | self.unavailable | unavailable
+            return self._unaffordable(decision, codes, remaining, costs)
+        out = paid | self.unavailable if unavailable is None else paid | self.unavailable | unavailable
         reason = NOTHING_LEFT if out.all() else NOTHING_PAYS
         return Recommendation(feature=None, stop_reason=reason, remaining=remaining, target=self.target)
 
-    def _proposal(self, decision: Decision, codes: np.ndarray, remaining: float) -> Recommendation:
+    def _proposal(self, decision: Decision, codes: np.ndarray, remaining: float, cost: float) -> Recommendation:
         j, other = decision.feature, decision.other
         more: dict[str, Any] = {}
         if decision.branch == PAIR:
@@ -177,7 +242,7 @@ class DecisionRule:
         return Recommendation(
             feature=self.feature_names[j],
             why=BRANCHES[decision.branch],
-            cost=float(self.costs[j]),
+            cost=cost,
             score=decision.score,
             information=self._information(decision, codes),
             alone=float(self.single[j]),
@@ -187,13 +252,18 @@ class DecisionRule:
             **more,
         )
 
-    def _unaffordable(self, decision: Decision, codes: np.ndarray, remaining: float) -> Recommendation:
-        wanted = [decision.feature, decision.other] if decision.branch == PAIR else [decision.feature]
+    def _unaffordable(
+        self, decision: Decision, codes: np.ndarray, remaining: float, costs: np.ndarray
+    ) -> Recommendation:
+        wanted, price = [decision.feature], costs[decision.feature]
+        if decision.branch == PAIR:
+            wanted = [decision.feature, decision.other]
+            price = self.pair_costs(costs)[min(wanted), max(wanted)]
         return Recommendation(
             feature=None,
             stop_reason=UNAFFORDABLE,
             wanted=tuple(self.feature_names[j] for j in wanted),
-            wanted_cost=float(self.costs[wanted].sum()),
+            wanted_cost=float(price),
             wanted_information=self._information(decision, codes),
             remaining=remaining,
             target=self.target,
@@ -253,6 +323,8 @@ class DecisionRule:
             "target": self.target,
         }
         meta = {"columns": self.encoder.to_meta(), "classes": classes, **settings}
+        if self.prices is not None:
+            meta["prices"] = self.prices.to_meta()
         return {name: getattr(self, name) for name in names}, meta
 
     @classmethod
@@ -275,12 +347,14 @@ class DecisionRule:
                 pair_branch=bool(meta["pair_branch"]),
                 affordability=str(meta["affordability"]),
                 target=str(meta["target"]),
+                prices=PriceList.from_meta(meta["prices"]) if meta.get("prices") is not None else None,
             )
         except (KeyError, TypeError, ValueError) as error:
             raise SynafaError("The model's decision rule is damaged; fit and save the model again.") from error
         d, bins = rule.n_features, rule.cond.shape[-1]
         shapes = {"pair": (d, d), "cond": (d, d, bins), "costs": (d,), "edges": (d, bins - 1)}
         fits = all(getattr(rule, name).shape == shape for name, shape in shapes.items())
+        fits &= rule.prices is None or rule.prices.feature_names == rule.feature_names
         if not fits or len(encoder.columns_) != d or rule.affordability not in AFFORDABILITY:
             raise SynafaError("The model's decision rule is damaged; fit and save the model again.")
         return rule

@@ -17,9 +17,10 @@ from synafa.graph.shape import MAX_DEPTH, MIN_SHARE, DecisionGraph
 from synafa.information.codes import Discretizer
 from synafa.information.planes import BinaryPlanes
 from synafa.information.tables import InformationTables
-from synafa.money.prices import TOLERANCE
+from synafa.money.prices import PriceList
 from synafa.policy.branches import BRANCHES
 from synafa.policy.estimator import Case, Cells, Names, PolicyEstimator, check_fitted, row_mask
+from synafa.policy.many_rows import ManyRows
 from synafa.policy.recommendation import Recommendation
 from synafa.policy.rule import AFFORDABILITY, DecisionRule, check_amount, name_mask
 from synafa.policy.run import Run
@@ -45,6 +46,8 @@ class SynAFA(PolicyEstimator):
         "deployed" is the study's rule to the letter: a proposal that does not fit ends the episode.
     n_bins : int, default=2
         Bins of a feature, 2 to 16; 2 is the study's rule.
+    prices : PriceList, path of its CSV or None, default=None
+        Prices with panels and groups, in place of `costs`.
 
     Attributes
     ----------
@@ -70,8 +73,10 @@ class SynAFA(PolicyEstimator):
        s_{jk} = I(X_j, X_k; Y) - \lambda (c_j + c_k)
 
     The best score above zero wins, a pair only if strictly better than every feature; of a pair the member that tells
-    more alone is acquired first. A score never falls, so a copy of a known feature keeps its own: for tables with much
-    redundancy use `PlanTree`.
+    more alone is acquired first. With panels and groups :math:`c` is the price now: the members of a panel come
+    together for one price, and once a member of a group was paid the others cost their reduced price; what is observed
+    and was not known at `fit` counts as paid. A score never falls, so a copy of a known feature keeps its own: for
+    tables with much redundancy use `PlanTree`.
 
     References
     ----------
@@ -94,6 +99,7 @@ class SynAFA(PolicyEstimator):
     rule_: DecisionRule
     tables_: InformationTables
     y_: np.ndarray
+    _prepared: ManyRows | None = None
     _codes: np.ndarray | BinaryPlanes  # absent in a model that was read from a file
     _counted: Any  # what a file holds of the decision graph
 
@@ -107,9 +113,10 @@ class SynAFA(PolicyEstimator):
         pair_branch: bool = True,
         affordability: str = "strict",
         n_bins: int = 2,
+        prices: Any = None,
     ) -> None:
         self.budget, self.costs, self.cost_weight = budget, costs, cost_weight
-        self.pair_branch, self.affordability, self.n_bins = pair_branch, affordability, n_bins
+        self.pair_branch, self.affordability, self.n_bins, self.prices = pair_branch, affordability, n_bins, prices
 
     @worded
     def fit(self, X: Any, y: Any = None, *, known: Names = (), unavailable: Names = (), target: str = "") -> SynAFA:
@@ -246,13 +253,20 @@ class SynAFA(PolicyEstimator):
         """Make the rule of what was learnt."""
         names = encoder.feature_names_
         at_start = name_mask(known, names)
+        prices = None
+        if self.prices is not None:
+            if self.costs is not None:
+                raise SynafaError("Give either costs or prices, not both.")
+            known = [name for name, there in zip(names, at_start) if there]
+            prices = PriceList.resolve(self.prices, names, known=known)
+        costs = resolve_costs(self.costs, names) if prices is None else prices.price
         self.rule_ = DecisionRule(
             encoder=encoder,
             classes=tuple(self.classes_.tolist()),
             single=self.tables_.single,
             pair=self.tables_.pair,
             cond=self.tables_.cond,
-            costs=np.where(at_start, 0.0, resolve_costs(self.costs, names)),
+            costs=np.where(at_start, 0.0, costs),
             edges=discretizer.edges_,
             known=at_start,
             unavailable=name_mask(unavailable, names),
@@ -261,6 +275,7 @@ class SynAFA(PolicyEstimator):
             pair_branch=bool(self.pair_branch),
             affordability=self.affordability,
             target=target or "the class",
+            prices=None if prices is None or prices.is_plain else prices,
         )
         self._discretizer = discretizer
         return self
@@ -286,8 +301,6 @@ class SynAFA(PolicyEstimator):
 
         {run}
         """
-        from synafa.policy.kernels import acquire
-
         check_fitted(self, "rule_")
         if on_stop not in ("stop", "fallback"):
             raise SynafaError(f"on_stop must be 'stop' or 'fallback', got: {on_stop!r}.")
@@ -297,22 +310,8 @@ class SynAFA(PolicyEstimator):
         n = len(codes)
         seen = row_mask(known, rule.feature_names, n) | rule.known
         blocked = row_mask(unavailable, rule.feature_names, n) | rule.unavailable
-        order, branch, cost = acquire(
-            codes,
-            seen,
-            blocked & ~seen,
-            *self._pair_list(),
-            rule.costs,
-            rule.cost_weight,
-            limit,
-            AFFORDABILITY.index(rule.affordability),
-            on_stop == "fallback",
-            _most_steps(rule.costs, limit),
-        )
+        order, branch, mask, cost = self._many().acquire(codes, seen, blocked & ~seen, limit, on_stop == "fallback")
         used = int((order >= 0).any(axis=0).sum())
-        rows, steps = np.nonzero(order >= 0)
-        mask = seen.copy()
-        mask[rows, order[rows, steps]] = True
         return Run(order[:, :used].copy(), branch[:, :used].copy(), mask, cost, rule.feature_names)
 
     @worded
@@ -353,20 +352,7 @@ class SynAFA(PolicyEstimator):
         return self.rule_.next_feature(observed, remaining=remaining, unavailable=unavailable)
 
     def _propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        from synafa.policy.kernels import propose
-
-        rule = self.rule_
-        feature, branch = propose(
-            self._discretizer.transform(values),
-            mask,
-            rule.unavailable,
-            remaining,
-            *self._pair_list(),
-            rule.costs,
-            rule.cost_weight,
-            AFFORDABILITY.index(rule.affordability),
-        )
-        return feature, branch
+        return self._many().propose(self._discretizer.transform(values), mask, remaining)
 
     @property
     def codes_(self) -> np.ndarray:
@@ -431,7 +417,10 @@ class SynAFA(PolicyEstimator):
         from synafa.policy import graph_store
 
         rule = DecisionRule.from_arrays(arrays, meta)
-        policy = cls(rule.budget, rule.costs, rule.cost_weight, rule.pair_branch, rule.affordability, meta["n_bins"])
+        costs = rule.costs if rule.prices is None else None
+        policy = cls(
+            rule.budget, costs, rule.cost_weight, rule.pair_branch, rule.affordability, meta["n_bins"], rule.prices
+        )
         policy.rule_ = rule
         policy.n_features_in_ = rule.n_features
         if rule.feature_names != tuple(f"x{j}" for j in range(rule.n_features)):  # fitted on a DataFrame
@@ -467,18 +456,11 @@ class SynAFA(PolicyEstimator):
         """
         return self._discretizer.transform(self.encode(X))
 
-    def _pair_list(self) -> tuple[np.ndarray, ...]:
-        """single, cond by value, and the pairs worth proposing: members, scores, best first, ties in (j, k) order."""
-        rule = self.rule_
-        cached = getattr(self, "_pairs", None)
-        if cached is None or cached[0] is not rule:
-            first, second = np.triu_indices(rule.n_features if rule.pair_branch else 0, k=1)
-            scores = rule.pair_scores[first, second]
-            usable = np.flatnonzero(scores > 0)
-            by_score = usable[np.argsort(-scores[usable], kind="stable")]
-            cached = (rule, first[by_score], second[by_score], scores[by_score])
-            self._pairs = cached
-        return (rule.single, rule.cond_by_value, *cached[1:])
+    def _many(self) -> ManyRows:
+        """The rule for many rows, prepared once."""
+        if self._prepared is None or self._prepared.rule is not self.rule_:
+            self._prepared = ManyRows(self.rule_)
+        return self._prepared
 
 
 def _plain_encoder(means: np.ndarray) -> TableEncoder:
@@ -501,8 +483,3 @@ def resolve_costs(costs: Any, names: tuple[str, ...]) -> np.ndarray:
             raise SynafaError(f"costs must hold one cost for each of the {len(names)} features, got {array.shape}.")
         given = array.tolist()
     return np.array([check_amount(f"The cost of {name!r}", cost) for name, cost in zip(names, given)])
-
-
-def _most_steps(costs: np.ndarray, budget: float) -> int:
-    """How many features the budget buys at most."""
-    return int((np.cumsum(np.sort(costs)) <= budget + TOLERANCE).sum())

@@ -206,16 +206,10 @@ def suspicious(proof: Proof) -> list[dict[str, Any]]:
                 "is known before the class is, and is not a consequence of it."
             )
             out.append({"feature": column.name, "why": "decides alone", "auroc": area, "text": text})
-        n, there = len(column), column.drop_nulls()
-        if n >= 50 and len(there) > 0.9 * n and there.n_unique() == len(there):
-            if column.dtype.is_integer() and (there.is_sorted() or there.is_sorted(descending=True)):
-                why, what = "row number", "rises from row to row like a row number"
-            elif not column.dtype.is_numeric():
-                why, what = "identifier", "is different in every row like a name or an identifier"
-            else:
-                continue
-            text = f"{column.name!r} {what}; leave it out with --drop."
-            out.append({"feature": column.name, "why": why, "auroc": area, "text": text})
+    named = {each["feature"] for each in out}
+    for one in proof.table.noticed:
+        if one.column not in named:
+            out.append({"feature": one.column, "why": one.kind, "auroc": None, "text": one.text})
     return out
 
 

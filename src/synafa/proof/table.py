@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from synafa.errors import SynafaError
+from synafa.table.labelled import split_group
+from synafa.table.names import close_names
+from synafa.table.suspicious import Suspicion, check_target, suspicious_columns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,6 +34,7 @@ class ProofTable:
     groups : (n,) or None, rows with the same entry stay together
     by : tuple of str (n,) or None, the part of each row; by_name : what the parts are of
     n_given : rows before a sample was drawn
+    noticed : tuple of Suspicion, columns that look wrong; names, identifiers and free text are no features
     """
 
     features: pl.DataFrame
@@ -41,6 +45,7 @@ class ProofTable:
     by: np.ndarray | None = None
     by_name: str = ""
     n_given: int = 0
+    noticed: tuple[Suspicion, ...] = ()
 
     @property
     def n_classes(self) -> int:
@@ -77,17 +82,15 @@ class ProofTable:
         SynafaError
             When a column is missing, or a class has fewer than five rows.
         """
-        for name in (group, by):
-            if name is not None and name not in features.columns:
-                from synafa.table.names import close_names
-
-                raise SynafaError(f"There is no column {name!r}{close_names(name, features.columns)}.")
-        groups = None if group is None else np.unique(np.asarray(features[group].cast(str)), return_inverse=True)[1]
+        if by is not None and by not in features.columns:
+            raise SynafaError(f"There is no column {by!r} for --by{close_names(by, features.columns)}.")
         parts = None if by is None else _parts(features[by])
-        if group is not None:
-            features = features.drop(group)
+        groups, features = split_group(features, group)
+        check_target(np.asarray(labels), target)
+        noticed = tuple(suspicious_columns(features, np.asarray(labels), seed))
+        features = features.drop([one.column for one in noticed if one.left_out])
         if not features.width:
-            raise SynafaError("There is no feature beside the target and the column of groups.")
+            raise SynafaError("No column is left to learn from; every one is a name, an identifier or free text.")
         names, y = np.unique(np.asarray(labels), return_inverse=True)
         n = len(y)
         if n > MOST_ROWS:
@@ -106,7 +109,7 @@ class ProofTable:
             )
         if groups is not None and len(np.unique(groups)) < 2:
             raise SynafaError(f"The column {group!r} puts all rows into one group; there must be two or more.")
-        return cls(features, y.astype(np.int64), tuple(names.tolist()), target, groups, parts, by or "", n)
+        return cls(features, y.astype(np.int64), tuple(names.tolist()), target, groups, parts, by or "", n, noticed)
 
 
 def _parts(column: pl.Series) -> np.ndarray:

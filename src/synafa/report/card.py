@@ -133,6 +133,8 @@ def card_head(rules: Mapping[str, Any], name: str, date: str) -> tuple[str, list
     said = [f"Model {name}, {date}. {rules['root']['cases']:,} cases were judged. Budget: {budget}."]
     if known:
         said.append(f"Known from the start: {', '.join(known)}.")
+    if rules.get("stop"):
+        said.append(f"{rules['stop']} Probabilities are not on this card: ask the model whether that is so.")
     skip = "skip what is known, cannot be had or costs more than the money that is left"
     if rules["is_panel"]:
         said.append(f"One plan for everybody: measure in this order; {skip}.")

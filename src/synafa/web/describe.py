@@ -55,8 +55,10 @@ def model_dict(model: Answering, name: str = "model") -> dict[str, Any]:
 def _prices(policy: Any, j: int) -> tuple[float, float, int, list[int]]:
     """Price, price after another member of the group, the group or -1, and the members of the panel."""
     if not hasattr(policy, "prices_"):
-        cost = float(policy.rule_.costs[j])
-        return cost, cost, -1, [j]
+        rule = policy.rule_
+        group = -1 if rule.prices is None else int(rule.prices.group[j])
+        shown = np.flatnonzero(rule.reveals[j]).tolist()
+        return float(rule.costs[j]), float(rule.costs_in_group[j]), group, shown
     prices = policy.prices_
     return float(prices.price[j]), float(prices.price_in_group[j]), int(prices.group[j]), list(prices.shown[j])
 

@@ -37,12 +37,13 @@ from synafa.study.evidence.comparisons import (  # noqa: F401 (the experiments i
     share_of,
     values_of,
 )
-from synafa.study.experiments import costs, own, plan_policies
+from synafa.study.experiments import costs, plan_policies
 
 if TYPE_CHECKING:
     from synafa.evaluation import Evaluation, Run
 
 CLASSIFIERS, POLICIES = "classifiers", "policies"  # the folders of results
+OWN_FILE = "file:"  # before the path of a table of one's own, in the place of a dataset's name
 VERSION = 2
 SWEEPS = ("synergy-sweep", "fixed-v")
 _UNCORRECTED = ("synafa-uncorrected", "synafa-no-pairs-uncorrected")
@@ -135,7 +136,9 @@ def per_budget(method: str) -> bool:
     from synafa.baselines import REGISTRY
 
     if ":" in method:
-        return bool(getattr(own.load_policy(method), "per_budget", False))
+        from synafa.evaluation.own_policy import find_policy, takes_budget
+
+        return takes_budget(find_policy(method))
     return method in PLANS or (method in REGISTRY and REGISTRY[method].per_budget)
 
 
@@ -163,8 +166,8 @@ def load_dataset(name: str, instance: int, quick: bool = False, **parameters: An
     """The dataset; cut down to a few hundred rows when `quick`. `cube-costs` and `file:PATH` are the leaderboard's."""
     from synafa.datasets import load
 
-    if name.startswith(own.PREFIX):
-        dataset = own.load_table(name.removeprefix(own.PREFIX), parameters["target"], instance)
+    if name.startswith(OWN_FILE):
+        dataset = Dataset.from_file(name.removeprefix(OWN_FILE), parameters["target"], instance=instance)
     elif name == "cube-costs":
         dataset = with_costs(load("cube", instance=instance, **parameters))
     else:
@@ -331,7 +334,10 @@ def _fitted(unit: Unit, dataset: Dataset, classifier: Any, budget: float) -> Any
     if method in PLANS:
         return plan_policies.fit_plan(method, dataset, budget, classifier, unit.seed)
     if ":" in method:
-        return own.fit_policy(method, dataset, budget, unit.seed)
+        from synafa.evaluation.own_policy import own_policy
+
+        made = own_policy(method, dataset, (budget,), unit.seed)
+        return made[float(budget)] if isinstance(made, dict) else made
     raise SynafaError(
         f"There is no method {method!r} in the study; choose from {', '.join((*OWN, *PLANS, *REFERENCES, *REGISTRY))}."
     )
