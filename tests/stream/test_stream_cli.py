@@ -84,6 +84,31 @@ def test_pairs_of_a_stream_are_those_of_the_file(tables, capsys):
     assert said[0] == said[1]
 
 
+def test_a_scan_of_files_in_memory_or_streamed_is_that_of_the_whole_file(tables, capsys):
+    said = []
+    for data, more in [("whole.parquet", []), ("parts", []), ("parts/p*.parquet", ["--memory", "1kB"])]:
+        output = tables / "pairs.parquet"
+        arguments = ["scan", str(tables / data), "--target", "y", "--min-rows", "5", "-o", str(output), "--json", *more]
+        assert run(arguments) == 0
+        said.append(json.loads(capsys.readouterr().out))
+        assert pl.read_parquet(output).to_dicts() == said[-1]["pairs"]
+    assert said[0] == said[1] == said[2]
+    assert len(said[0]["pairs"]) == 3
+
+
+def test_a_streamed_scan_refuses_empty_cells_and_halves(tables, capsys):
+    path = tables / "parts" / "p1.parquet"
+    assert run(["scan", str(tables / "parts"), "--target", "y", "--memory", "1kB", "--halves"]) == 2
+    assert "--halves needs the rows in memory" in capsys.readouterr().err
+    pl.read_parquet(path).with_columns(b=pl.when(pl.col("b") > 2).then(pl.col("b"))).write_parquet(path)
+    output = tables / "pairs.parquet"
+    assert run(["scan", str(tables / "parts"), "--target", "y", "--memory", "1kB", "-o", str(output)]) == 2
+    assert "The column 'b' has empty cells" in capsys.readouterr().err
+    assert not output.exists()
+    assert run(["scan", str(tables / "parts"), "--target", "y", "--min-rows", "5", "-o", str(output)]) == 0
+    assert output.exists()
+
+
 def test_a_size_that_is_none_is_refused(tables, capsys):
     assert run(["pairs", str(tables / "parts"), "--target", "y", "--memory", "lots"]) == 2
     assert "--memory must be a size such as 4GB" in capsys.readouterr().err

@@ -7,24 +7,26 @@ Each pair uses its complete cases and thresholds refitted on those rows; its 2 x
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from synafa.errors import SynafaError
+from synafa.files import atomic_path
 from synafa.information.codes import Discretizer
-from synafa.information.counts import check_labels
+from synafa.information.counts import PairCounts, check_labels
 from synafa.stats.multiplicity import benjamini_hochberg
-from synafa.stats.permutation import PairPermutationResult, exact_pair_tests, pair_permutation_test
+from synafa.stats.permutation import PairPermutationResult, exact_pair_columns, pair_permutation_test
 
 if TYPE_CHECKING:
     import polars as pl
 
 TAILS = ("synergy", "redundancy")
+NUMBERS = tuple(f.name for f in fields(PairPermutationResult) if f.name not in ("n", "method", "n_permutations"))
 _SCREEN_LEVEL = 0.05  # a pair passes the sampled screen when either tail's raw p-value is at most this
 _CHUNK = 2000  # pairs between two reports of progress
 Progress = Callable[[int, int], None]
@@ -104,6 +106,7 @@ def scan(
     seed: int = 0,
     pairs: Sequence[tuple[str, str]] | None = None,
     progress: Progress | None = None,
+    output: str | os.PathLike[str] | None = None,
 ) -> ScanResult:
     """Test all pairs of features for synergy and redundancy.
 
@@ -121,6 +124,7 @@ def scan(
     seed : of the sampled version; every pair has its own stream, so that the order of pairs does not matter
     pairs : names of the pairs to test, by default all
     progress : called with the number of pairs done and the number of all pairs
+    output : a Parquet file to which the table is written
 
     Examples
     --------
@@ -140,25 +144,73 @@ def scan(
             f"A scan needs two features with less than {max_missing:.0%} missing cells, got: {len(used)}; "
             "raise max_missing or add features."
         )
-    chosen = list(combinations(used, 2)) if pairs is None else _indices(pairs, names, used)
+    chosen = _all_pairs(used) if pairs is None else _indices(pairs, names, used)
     counter = _Counter(matrix, label, used, chosen)
-    sizes: list[int] = []
-    results: list[PairPermutationResult | None] = []
+    settings = (method, max(min_rows, 1), screen, confirm, seed)
+    return _scan(counter, chosen, names, used, settings, q, progress, output)
+
+
+def scan_counts(
+    counts: PairCounts,
+    feature_names: Sequence[str],
+    *,
+    min_rows: int = 200,
+    method: str = "exact",
+    q: float = 0.05,
+    screen: int = 500,
+    confirm: int = 2000,
+    seed: int = 0,
+    progress: Progress | None = None,
+    output: str | os.PathLike[str] | None = None,
+) -> ScanResult:
+    """The same scan from counts of two bins, such as `stream_counts` makes of a table larger than memory.
+
+    No cell of that table may be missing: a pair's complete cases are then all rows.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> bits = rng.integers(0, 2, (400, 3)).astype(np.uint8)
+    >>> result = scan_counts(PairCounts.from_codes(bits, bits[:, 0] ^ bits[:, 1]), ["a", "b", "c"])
+    >>> result.significant("synergy").select("a", "b").rows()
+    [('a', 'b')]
+    """
+    if counts.n_bins != 2 or len(feature_names) != counts.n_features or counts.n_features < 2:
+        raise SynafaError(
+            f"A scan needs counts of two bins and a name for each of at least two features, got: {counts.n_bins} bins, "
+            f"{counts.n_features} features, {len(feature_names)} names."
+        )
+    used = list(range(counts.n_features))
+    settings = (method, max(min_rows, 1), screen, confirm, seed)
+    return _scan(_Counted(counts), _all_pairs(used), list(feature_names), used, settings, q, progress, output)
+
+
+def _scan(
+    counter: _Counter | _Counted,
+    chosen: NDArray[np.int64],
+    names: list[str],
+    used: list[int],
+    settings: tuple[str, int, int, int, int],
+    q: float,
+    progress: Progress | None,
+    output: str | os.PathLike[str] | None,
+) -> ScanResult:
+    """Test the chosen pairs, some at a time."""
+    found = _Found(len(chosen))
     for start in range(0, len(chosen), _CHUNK):
         pairs_here = chosen[start : start + _CHUNK]
         tables = counter.tables(pairs_here)
-        found = tables.sum(axis=(1, 2, 3))
-        sizes += found.tolist()
-        tested = np.flatnonzero(found >= max(min_rows, 1))
-        results += _tests(tables, tested, pairs_here, method, screen, confirm, seed)
+        found.columns["n"][start : start + len(pairs_here)] = tables.sum(axis=(1, 2, 3))
+        _tests(tables, found, start, pairs_here, settings)
         if progress is not None:
             progress(start + len(pairs_here), len(chosen))
-    frame = _frame([(names[j], names[k]) for j, k in chosen], sizes, results, q)
+    frame = _frame(names, chosen, found, q)
     dropped = tuple(name for j, name in enumerate(names) if j not in set(used))
-    realised = {r.method for r in results if r is not None}
-    return ScanResult(
-        frame, tuple(names[j] for j in used), dropped, "sampled" if "sampled" in realised else method, q, seed
-    )
+    realised = "sampled" if found.drawn.any() else settings[0]
+    if output is not None:
+        with atomic_path(output) as temporary:
+            frame.write_parquet(temporary)
+    return ScanResult(frame, tuple(names[j] for j in used), dropped, realised, q, settings[-1])
 
 
 def discovery_validation(
@@ -226,7 +278,13 @@ def _check_tail(tail: str) -> None:
         raise SynafaError(f"tail must be 'synergy' or 'redundancy', got: {tail!r}.")
 
 
-def _indices(pairs: Sequence[tuple[str, str]], names: list[str], used: list[int]) -> list[tuple[int, int]]:
+def _all_pairs(used: list[int]) -> NDArray[np.int64]:
+    """Every pair of columns, int64 (P, 2), in the order of `itertools.combinations`."""
+    first, second = np.triu_indices(len(used), 1)
+    return np.array(used, np.int64)[np.column_stack([first, second])]
+
+
+def _indices(pairs: Sequence[tuple[str, str]], names: list[str], used: list[int]) -> NDArray[np.int64]:
     position = {names[j]: j for j in used}
     for pair in pairs:
         for name in pair:
@@ -234,19 +292,18 @@ def _indices(pairs: Sequence[tuple[str, str]], names: list[str], used: list[int]
                 raise SynafaError(
                     f"The pair {tuple(pair)!r} names {name!r}, which is not a feature that can be scanned."
                 )
-    return [(position[a], position[b]) for a, b in pairs]
+    return np.array([(position[a], position[b]) for a, b in pairs], np.int64).reshape(-1, 2)
 
 
 class _Counter:
     """Counts (P, 2, 2, K) of pairs on their complete cases."""
 
     def __init__(
-        self, matrix: NDArray[np.float64], label: NDArray[np.int64], used: list[int], pairs: list[tuple[int, int]]
+        self, matrix: NDArray[np.float64], label: NDArray[np.int64], used: list[int], pairs: NDArray[np.int64]
     ) -> None:
         self.n_classes = int(label.max()) + 1
         self.label = label
-        self.columns = sorted({j for pair in pairs for j in pair})
-        self.place = {j: position for position, j in enumerate(self.columns)}
+        self.columns = np.unique(pairs)
         values = np.ascontiguousarray(matrix[:, self.columns].T)
         self.complete = not np.isnan(matrix[:, used]).any()
         if self.complete:
@@ -258,10 +315,9 @@ class _Counter:
             self.known = self.present.sum(axis=1)
             self.orders = np.argsort(values, axis=1, kind="stable").astype(np.int32)  # missing cells come last
 
-    def tables(self, pairs: list[tuple[int, int]]) -> NDArray[np.int64]:
+    def tables(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
         """The counts of some pairs."""
-        first = np.array([self.place[j] for j, _ in pairs], dtype=np.int64)
-        second = np.array([self.place[k] for _, k in pairs], dtype=np.int64)
+        first, second = np.ascontiguousarray(np.searchsorted(self.columns, pairs).T)
         if not self.complete:
             from synafa.analysis.kernels.scan import complete_case_counts
 
@@ -276,27 +332,54 @@ class _Counter:
         return tables.astype(np.int64)
 
 
+class _Counted:
+    """The same from counts that were made elsewhere."""
+
+    def __init__(self, counts: PairCounts) -> None:
+        self.counts = counts
+
+    def tables(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The counts of some pairs."""
+        first, second = pairs.min(axis=1), pairs.max(axis=1)
+        ones, both = self.counts.plane_counts.T, self.counts.joint[:, first, second].T
+        tables = np.empty((len(pairs), 2, 2, len(self.counts.classes)), np.int64)
+        tables[:, 1, 1], tables[:, 1, 0], tables[:, 0, 1] = both, ones[first] - both, ones[second] - both
+        tables[:, 0, 0] = self.counts.class_counts - ones[first] - ones[second] + both
+        return tables
+
+
+class _Found:
+    """What the tests found, one array a column: nothing else grows with the pairs."""
+
+    def __init__(self, n_pairs: int) -> None:
+        self.columns: dict[str, NDArray[Any]] = {"n": np.zeros(n_pairs, np.int64)}
+        self.columns |= {name: np.full(n_pairs, np.nan) for name in NUMBERS}
+        self.tested = np.zeros(n_pairs, bool)
+        self.drawn = np.zeros(n_pairs, np.int64)  # permutations; 0 for exact p-values
+
+
 def _tests(
     tables: NDArray[np.int64],
-    tested: NDArray[np.intp],
-    pairs: list[tuple[int, int]],
-    method: str,
-    screen: int,
-    confirm: int,
-    seed: int,
-) -> list[PairPermutationResult | None]:
-    """The result of each pair in `tested`, None for the others; tables of two classes are tested exactly together."""
-    results: list[PairPermutationResult | None] = [None] * len(pairs)
-    together: list[int] = []
-    for p in tested.tolist():
-        if method == "exact" and tables.shape[3] == 2 and tables[p].sum(axis=(0, 1)).all():
-            together.append(p)
-        else:
-            results[p] = _test(tables[p], method, screen, confirm, [seed, *pairs[p]])
-    if together:
-        for p, result in zip(together, exact_pair_tests(tables[together])):
-            results[p] = result
-    return results
+    found: _Found,
+    start: int,
+    pairs: NDArray[np.int64],
+    settings: tuple[str, int, int, int, int],
+) -> None:
+    """Test the pairs with enough rows and enter what is found; tables of two classes are tested exactly together."""
+    method, least, screen, confirm, seed = settings
+    enough = tables.sum(axis=(1, 2, 3)) >= least
+    found.tested[start : start + len(pairs)] = enough
+    exact = method == "exact" and tables.shape[3] == 2
+    together = np.flatnonzero(enough & (tables.sum(axis=(1, 2)) > 0).all(axis=1)) if exact else np.zeros(0, np.intp)
+    if len(together):
+        columns = exact_pair_columns(tables[together])
+        for name in NUMBERS:
+            found.columns[name][start + together] = columns[name]
+    for p in np.setdiff1d(np.flatnonzero(enough), together).tolist():
+        result = _test(tables[p], method, screen, confirm, [seed, *pairs[p].tolist()])
+        for name in NUMBERS:
+            found.columns[name][start + p] = getattr(result, name)
+        found.drawn[start + p] = result.n_permutations
 
 
 def _test(table: NDArray[np.int64], method: str, screen: int, confirm: int, stream: list[int]) -> PairPermutationResult:
@@ -307,28 +390,24 @@ def _test(table: NDArray[np.int64], method: str, screen: int, confirm: int, stre
     return result
 
 
-def _frame(
-    pairs: list[tuple[str, str]], sizes: list[int], results: list[PairPermutationResult | None], q: float
-) -> pl.DataFrame:
+def _frame(names: list[str], pairs: NDArray[np.int64], found: _Found, q: float) -> pl.DataFrame:
     import polars as pl
 
-    names = [field.name for field in fields(PairPermutationResult) if field.name != "n"]
-    kinds = {"method": pl.String, "n_permutations": pl.Int64}
-    columns: dict[str, pl.Series] = {
-        "a": pl.Series([a for a, _ in pairs], dtype=pl.String),
-        "b": pl.Series([b for _, b in pairs], dtype=pl.String),
-        "n": pl.Series(sizes, dtype=pl.Int64),
-    }
-    for name in names:
-        cells = [None if r is None else getattr(r, name) for r in results]
-        columns[name] = pl.Series(cells, dtype=kinds.get(name, pl.Float64))
-    tested = np.array([r is not None for r in results], dtype=bool)
+    tested, named = pl.Series(found.tested), pl.Series(names, dtype=pl.String)
+    columns: dict[str, pl.Series] = {"a": named.gather(pairs[:, 0]), "b": named.gather(pairs[:, 1])}
+    columns["n"] = pl.Series(found.columns["n"])
+    for name in NUMBERS:
+        columns[name] = pl.Series(found.columns[name])
     for tail in TAILS:
-        corrected = benjamini_hochberg([getattr(r, f"p_{tail}") for r in results if r is not None], q)
-        adjusted, rejected = np.full(len(results), None, object), np.full(len(results), None, object)
-        adjusted[tested], rejected[tested] = corrected.adjusted, corrected.rejected
-        columns[f"q_{tail}"] = pl.Series(list(adjusted), dtype=pl.Float64)
-        columns[f"significant_{tail}"] = pl.Series(list(rejected), dtype=pl.Boolean)
+        corrected = benjamini_hochberg(found.columns[f"p_{tail}"][found.tested], q)
+        adjusted, rejected = np.full(len(pairs), np.nan), np.zeros(len(pairs), bool)
+        adjusted[found.tested], rejected[found.tested] = corrected.adjusted, corrected.rejected
+        columns[f"q_{tail}"], columns[f"significant_{tail}"] = pl.Series(adjusted), pl.Series(rejected)
+    columns["n_permutations"] = pl.Series(found.drawn)
+    method = pl.when(pl.col("n_permutations") > 0).then(pl.lit("sampled")).otherwise(pl.lit("exact"))
+    order = ["a", "b", "n", *NUMBERS, "method", "n_permutations"]
+    order += [f"{name}_{tail}" for tail in TAILS for name in ("q", "significant")] + ["z"]
     spread = pl.when(pl.col("null_sd") > 0).then(pl.col("null_sd"))
     z = ((pl.col("joint") - pl.col("null_mean")) / spread).fill_null(0.0)
-    return pl.DataFrame(columns).with_columns(pl.when(pl.col("joint").is_not_null()).then(z).alias("z"))
+    frame = pl.DataFrame(columns).with_columns(method=method, z=z).select(order)
+    return frame.with_columns(pl.when(tested).then(pl.col(name)).alias(name) for name in order[3:])

@@ -12,11 +12,14 @@ import typer
 
 from synafa.cli import options
 from synafa.cli.common import MOST, print_json, tell
+from synafa.cli.streaming import memory_limit, streamed_source, table_bytes, whole
 
 if TYPE_CHECKING:
     import polars as pl
 
     from synafa.analysis.scan import HalvesResult, ScanResult
+    from synafa.information.counts import PairCounts
+    from synafa.stream.sources import Source
 
 
 class Method(StrEnum):
@@ -25,7 +28,9 @@ class Method(StrEnum):
 
 
 def scan(
-    data: Annotated[Path, typer.Argument(help="A CSV or Parquet file.", show_default=False)],
+    data: Annotated[
+        Path, typer.Argument(help="A CSV or Parquet file, a folder, or a pattern in quotes.", show_default=False)
+    ],
     target: Annotated[str, typer.Option("--target", "-t", help="The column that holds the class.", show_default=False)],
     method: Annotated[Method, typer.Option(help="Exact p-values, or 500 and then 2,000 permutations.")] = Method.exact,
     fdr: Annotated[float, typer.Option(help="False discovery rate, for each tail.")] = 0.05,
@@ -40,16 +45,16 @@ def scan(
     seed: Annotated[int, typer.Option(min=0, max=MOST, help="Seed of the permutations and of the halves.")] = 0,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write all pairs to this Parquet file.")] = None,
     heatmap: Annotated[Path | None, typer.Option(help="Draw a heat map into this .png, .svg or .pdf file.")] = None,
+    memory: options.Memory = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Test all pairs of features for synergy and redundancy about a target.
 
     Example: `synafa scan patients.csv --target died --halves --heatmap pairs.svg -o pairs.parquet`
     """
-    from synafa.analysis.scan import discovery_validation
+    from synafa.analysis.scan import discovery_validation, scan_counts
     from synafa.analysis.scan import scan as run_scan
     from synafa.errors import SynafaError
-    from synafa.files import atomic_path
     from synafa.table.encoder import TableEncoder
     from synafa.table.reading import read_table, split_target
 
@@ -57,9 +62,8 @@ def scan(
         raise SynafaError(f"--fdr must lie between 0 and 1, got: {fdr}.")
     if heatmap is not None and heatmap.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise SynafaError(f"Cannot draw into {str(heatmap)!r}; give a name that ends in .png, .svg or .pdf.")
-    features, y = split_target(read_table(data, as_text=(target,), tell=tell), target)
-    encoder = TableEncoder()
-    values, names = encoder.fit_transform(features), encoder.feature_names_
+    source = streamed_source(data, memory, as_text=(target,))
+    large = source is not None and table_bytes(source) > memory_limit(memory)
     settings: dict[str, Any] = {
         "method": method.value,
         "q": fdr,
@@ -67,12 +71,22 @@ def scan(
         "min_rows": min_rows,
         "seed": seed,
     }
-    with _progress(quiet=as_json) as progress:
-        result = run_scan(values, y, names, progress=progress, **settings)
-        confirmed = discovery_validation(values, y, names, progress=progress, **settings) if halves else None
-    if output is not None:
-        with atomic_path(output) as temporary:
-            result.table.write_parquet(temporary)
+    confirmed = None
+    if source is not None and large:
+        if halves:
+            raise SynafaError("--halves needs the rows in memory; raise --memory, or scan without it.")
+        counts, names = _streamed(source, target, quiet=as_json)
+        del settings["max_missing"]
+        with _progress(quiet=as_json) as progress:
+            result = scan_counts(counts, names, progress=progress, output=output, **settings)
+    else:
+        table = read_table(data, as_text=(target,), tell=tell) if source is None else whole(source)
+        features, y = split_target(table, target)
+        encoder = TableEncoder()
+        values, names = encoder.fit_transform(features), encoder.feature_names_
+        with _progress(quiet=as_json) as progress:
+            result = run_scan(values, y, names, progress=progress, output=output, **settings)
+            confirmed = discovery_validation(values, y, names, progress=progress, **settings) if halves else None
     if heatmap is not None:
         from synafa.analysis.scan_draw import draw_heatmap
 
@@ -84,6 +98,28 @@ def scan(
         for path in (output, heatmap):
             if path is not None:
                 typer.echo(f"wrote {path}")
+
+
+def _streamed(source: Source, target: str, quiet: bool) -> tuple[PairCounts, tuple[str, ...]]:
+    """Counts of a table larger than memory, no cell of which is empty."""
+    from synafa.errors import SynafaError
+    from synafa.stream.passes import stream_counts
+    from synafa.stream.progress import Line
+
+    shown = None if quiet else Line()
+    try:
+        found = stream_counts(source, target, progress=shown, keep=0)
+    finally:
+        if shown is not None:
+            shown.close()
+    names = found.encoder.feature_names_
+    gaps = [name for name, missing in zip(names, found.missing) if missing]
+    if gaps:
+        raise SynafaError(
+            f"The column {gaps[0]!r} has empty cells, and every pair is scanned on its complete rows; a table larger "
+            "than the memory must have none: fill them, leave the column out, or raise --memory."
+        )
+    return found.counts, names
 
 
 @contextmanager

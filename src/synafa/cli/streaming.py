@@ -52,6 +52,18 @@ def streamed_source(
     return open_source(paths, as_text=as_text, nearly_numeric=nearly_numeric, tell=tell)
 
 
+def table_bytes(source: Source) -> float:
+    """About how many bytes a table of files takes in memory."""
+    return sum(_size(path) for path in source.paths)
+
+
+def whole(source: Source) -> pl.DataFrame:
+    """All rows of a stream that fits into memory."""
+    import polars as pl
+
+    return pl.concat([batch.frame for batch in source.batches()], how="vertical_relaxed")
+
+
 def _size(path: Path) -> float:
     """About how many bytes a table takes in memory."""
     import polars as pl

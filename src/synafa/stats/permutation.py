@@ -9,7 +9,7 @@ independence given the class; the right tail of the joint information tests syne
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import exp, log
 from typing import Any
 
@@ -137,13 +137,22 @@ def exact_pair_tests(tables: ArrayLike) -> list[PairPermutationResult]:
     >>> exact_pair_tests([xor, xor])[1] == exact_pair_tests([xor])[0]
     True
     """
+    columns = exact_pair_columns(tables)
+    rows: list[Any] = list(zip(*(column.tolist() for column in columns.values())))
+    exact: Any = ("exact", 0)
+    return [PairPermutationResult(*row, *exact) for row in rows]
+
+
+def exact_pair_columns(tables: ArrayLike) -> dict[str, NDArray[Any]]:
+    """The same as arrays (P,), one for each number of a `PairPermutationResult`, in its order."""
     from synafa.stats.exact_kernels import exact_laws
 
     counts = np.asarray(tables)
     if counts.ndim != 4 or counts.shape[1:] != (2, 2, 2) or not np.issubdtype(counts.dtype, np.integer):
         raise SynafaError(f"tables must be whole numbers of shape (P, 2, 2, 2), got: {counts.dtype}, {counts.shape}.")
+    names = [field.name for field in fields(PairPermutationResult)][:-2]
     if not len(counts):
-        return []
+        return {name: np.zeros(0, np.int64 if name == "n" else np.float64) for name in names}
     if counts.min() < 0 or (counts.sum(axis=(1, 2)) == 0).any():
         raise SynafaError("tables must hold no negative counts, and rows of both classes.")
     counts = np.ascontiguousarray(counts, dtype=np.int64)
@@ -154,10 +163,7 @@ def exact_pair_tests(tables: ArrayLike) -> list[PairPermutationResult]:
     atoms = many_pair_atoms(counts)
     tails = np.minimum(1.0, np.exp(laws[:, :2]))
     logs = np.minimum(0.0, laws[:, :2] / np.log(10.0))
-    columns = (sizes, *atoms.T, *tails.T, *logs.T, laws[:, 2], laws[:, 3])
-    rows: list[Any] = list(zip(*(column.tolist() for column in columns)))
-    exact: Any = ("exact", 0)
-    return [PairPermutationResult(*row, *exact) for row in rows]
+    return dict(zip(names, (sizes, *atoms.T, *tails.T, *logs.T, laws[:, 2], laws[:, 3])))
 
 
 def many_pair_atoms(tables: NDArray[np.int64]) -> NDArray[np.float64]:

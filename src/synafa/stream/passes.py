@@ -45,6 +45,7 @@ class Streamed:
     encoder : the fitted columns; edges : float64 (D, n_bins - 1); counts : exact counts of all pairs, classes in order
     codes, y : codes and class places of the first rows
     passes : how often the data were read
+    missing : empty cells of each column, where they were counted
     rank_error : largest share of a column's rows on another side of an edge than exact quantiles would put them (0 for
         exact edges; NaN for given ones)
     """
@@ -56,6 +57,7 @@ class Streamed:
     y: np.ndarray
     passes: int
     rank_error: float
+    missing: tuple[int, ...] = ()
 
 
 def stream_counts(
@@ -184,7 +186,9 @@ class _Run:
         encoder.columns_ = tuple(coder.column for coder in counter.coders)
         edges = np.stack([coder.edges for coder in counter.coders])
         self.checkpoint.remove()
-        return Streamed(encoder, edges, counter.counts, codes, y, self.place.number, self._rank_error(counter))
+        missing = tuple(record.missing for record in self.records)
+        error = self._rank_error(counter)
+        return Streamed(encoder, edges, counter.counts, codes, y, self.place.number, error, missing)
 
     def _first_pass(self, pool: Pool | None) -> None:
         """Learn the columns, and count by provisional edges."""
