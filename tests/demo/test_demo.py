@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from synafa.demo.heart import FILES, KNOWN, MEANINGS, PATIENT, clinic
-from synafa.demo.page import closing, comparison_head, comparison_rows, story_page, values, verdicts
+from synafa.demo.page import COMPARISON, closing, comparison_rows, story_page, values, verdicts
 from synafa.demo.rule import RULE
 from synafa.demo.run import write_story
 from synafa.demo.story import BUDGETS, tell_story
@@ -73,23 +73,17 @@ def test_every_method_is_judged_on_every_patient(story):
 
 @pytest.mark.slow
 def test_the_comparison_says_what_was_measured(story):
-    rows, head = comparison_rows(story), comparison_head(story)
-    assert {len(row) for row in rows} == {len(head)}
+    rows = comparison_rows(story)
+    assert {len(row) for row in rows} == {len(COMPARISON)}
     assert len(rows) == len(story.proof.methods) == 7
     judged = story.proof.judged[MODEL, BUDGETS[-1]]
     assert rows[0][1] == f"{judged.paid.mean():.2f}"
     for row in rows:
-        assert float(row[1]) + float(row[2]) == pytest.approx(float(row[3]), abs=0.011)
+        assert float(row[1]) + float(row[2]) == pytest.approx(float(row[3].split()[0]), abs=0.011)
     lines = verdicts(story)
     for line, saved in zip(lines, story.savings().values(), strict=True):
         assert ("cheaper" in line) == (saved.low > 0)
         assert ("dearer" in line) == (saved.high < 0)
-
-
-@pytest.mark.slow
-def test_the_rule_uses_the_predictors_of_the_proof(story):
-    """Five folds, each with five inner ones and its own, and the model of all rows: nothing is fitted for the rule."""
-    assert story.proof.fits == 5 * 6 + 1
 
 
 @pytest.mark.slow

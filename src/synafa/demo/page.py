@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from synafa.demo.heart import KNOWN, MEANINGS
 from synafa.demo.rule import RULE
-from synafa.demo.story import DEARER, Story
+from synafa.demo.story import BUDGETS, DEARER, Story
 from synafa.demo.walk import Step, bill, told
 from synafa.money import amount
 from synafa.proof.page import report_sections
@@ -64,29 +64,22 @@ def dear_words(story: Story) -> str:
 
 
 def comparison_rows(story: Story) -> list[list[str]]:
-    """One row a method: tests, errors and both without a limit, then both at the smaller budgets."""
-    by_method: dict[str, list[dict[str, Any]]] = {}
-    for curve in story.found["curves"]:
-        by_method.setdefault(curve["method"], []).append(curve)
+    """One row a method: tests, errors, both together with the interval, and how well it tells the two apart."""
     rows = []
-    for method, curves in by_method.items():
-        *limited, free = curves
-        paid, cost = free["paid"]["mean"], free["cost"]["mean"]
-        smaller = [amount(curve["cost"]["mean"]) for curve in limited]
-        rows.append([NAMES.get(method, method), amount(paid), amount(cost - paid), amount(cost), *smaller])
+    for curve in story.found["curves"]:
+        paid, cost, area = curve["paid"]["mean"], curve["cost"], curve["auroc"]["mean"]
+        both = f"{amount(cost['mean'])} [{amount(cost['low'])}, {amount(cost['high'])}]"
+        method = NAMES.get(curve["method"], curve["method"])
+        rows.append([method, amount(paid), amount(cost["mean"] - paid), both, f"{area:.2f}"])
     return rows
 
 
-def comparison_head(story: Story) -> list[str]:
-    """The columns of the comparison."""
-    smaller = [f"both, budget {budget:g}" for budget in story.found["budgets"][:-1]]
-    return ["", "tests", "errors", "both", *smaller]
-
-
+COMPARISON = ["", "tests", "errors", "both [95 % interval]", "AUROC"]
 NOTE = (
-    "Means over patients whom the models had not seen (five folds), without a budget unless one is named. The model "
+    f"Means over patients whom the models had not seen (five folds), with at most {BUDGETS[0]:g} for tests. The model "
     "and its fixed panel know what errors cost; the others count information or right answers, and stop by that. The "
-    "decision tree and every test for everybody pay no heed to a budget."
+    "decision tree and every test for everybody pay no heed to the budget. AUROC says how well sick and healthy are "
+    "ranked: 0.5 by chance, 1 perfectly."
 )
 
 
@@ -107,7 +100,7 @@ def print_story(story: Story, console: Console) -> None:
     say()
     say("What a patient costs on average", style="bold")
     table = Table(box=None, pad_edge=False)
-    for i, name in enumerate(comparison_head(story)):
+    for i, name in enumerate(COMPARISON):
         table.add_column(name, justify="right" if i else "left")
     for row in comparison_rows(story):
         table.add_row(*row, style="bold" if row[0] == NAMES["model"] else "")
@@ -201,5 +194,5 @@ def _comparison(story: Story) -> str:
         f"{RULE} is the rule of the study that this package comes from: it buys what tells most in bits and takes one "
         "price a test. CART is the usual decision tree; it knows no prices."
     )
-    table = table_html(comparison_head(story), comparison_rows(story), "What a patient costs on average")
+    table = table_html(COMPARISON, comparison_rows(story), "What a patient costs on average")
     return f"{paragraphs(NOTE)}{table}<ul>{said}</ul>{paragraphs(about)}"

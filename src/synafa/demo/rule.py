@@ -1,4 +1,4 @@
-"""SynAFA's rule in the same proof: fitted on the same folds, judged by the same predictors, paid by the same prices.
+"""SynAFA's rule in the same proof: fitted on the same folds, judged by predictors of the same rows, same prices.
 
 The rule takes one price a feature and knows nothing of error costs; it stops where a measurement of average price
 brings less than 0.01 bits. What it asked for is then paid by the price list with its reduced prices.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from synafa.plan.inputs import Fitter, Training
 from synafa.policy.synafa import SynAFA
 from synafa.proof.kept import KeptFits
 from synafa.proof.prove import Judged, Proof
@@ -20,6 +21,7 @@ def judge_rule(proof: Proof, kept: KeptFits) -> None:
     """Add the rule's held-out rows to a proof, at every budget; `kept` holds the predictors of the proof's folds."""
     table, prices, settings = proof.table, proof.prices, proof.settings
     n, d = table.features.shape
+    fitter = Fitter.of(kept, None if proof.errors is None else proof.errors.matrix)
     for budget in proof.budgets:
         proof.judged[RULE, budget] = Judged.empty(n, table.n_classes, d)
     for fold in np.unique(proof.fold):
@@ -27,10 +29,8 @@ def judge_rule(proof: Proof, kept: KeptFits) -> None:
         for budget in proof.budgets:
             policy = _rule(proof, budget).fit(table.features[rest], table.y[rest], known=settings.known)
             categories = [len(column.categories) for column in policy.encoder_.columns_]
-            predictor = kept(
-                policy.encode(table.features[rest]), table.y[rest], table.n_classes,
-                categories=categories, seed=settings.seed,
-            )  # fmt: skip
+            seen = policy.encode(table.features[rest])
+            predictor = fitter.on(Training(seen, table.y[rest], table.n_classes, categories, None, settings.seed), None)
             rows = table.features[held]
             run = policy.acquire(rows)
             paid = [prices.cost_of([int(j) for j in order if j >= 0]) for order in run.order]
