@@ -200,7 +200,7 @@ def test_rows_of_one_patient_are_never_judged_by_a_predictor_that_saw_them(monke
     before = inputs._cross_fitted
     monkeypatch.setattr(inputs, "_cross_fitted", lambda *a: parts.append(a) or before(*a))
     call("fit", folder / "t.csv", "-t", "state", "--group", "patient", "-o", tmp_path / "m")
-    groups = parts[0][4]
+    groups = parts[0][0].groups
     assert groups.tolist() == [i // 2 for i in range(N)]
 
 
