@@ -159,3 +159,32 @@ def test_a_plan_tree_takes_them_too_and_its_card_says_so(tmp_path):
     model.save(tmp_path / "m")
     assert load_model(tmp_path / "m").acquire(X).n_acquired.max() == 1
     assert model.get_rules()["stop"] == "Stops when 1 measurement was made."
+
+
+def test_a_clear_case_is_not_sent_on_by_a_model_of_the_command_line(tmp_path):
+    """Iris: after a petal nearly everything is clear, and the command line's model says so and stops."""
+    import polars as pl
+    from sklearn.datasets import load_iris
+
+    from synafa.cli.app import run
+    from synafa.model.storage import load_bedside, load_model
+
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    table, model = tmp_path / "iris.csv", tmp_path / "m.synafa"
+    names = ["setosa", "versicolor", "virginica"]
+    pl.from_pandas(X).with_columns(pl.Series("species", [names[k] for k in y])).write_csv(table)
+    words = ["fit", str(table), "--target", "species", "--budget", "3", "-o", str(model)]
+    assert run(words) == 0
+    loaded = load_model(model)
+    rule = loaded.stop_
+    assert rule.probability >= 0.95
+    assert rule.changes <= 0.01
+    cut, whole = loaded.acquire(X), loaded.policy_.acquire(X)
+    assert cut.cost.mean() < whole.cost.mean() - 0.3
+    plan = loaded.policy_.tree_.plan()
+    first = X.columns[plan[0]]
+    answer = load_bedside(model).next_feature({first: float(X[first][0])})
+    assert answer.recommendation.feature is None
+    assert "going on would change" in answer.recommendation.text
+    assert run([*words, "--enough", "never"]) == 0
+    assert load_model(model).stop_ is None

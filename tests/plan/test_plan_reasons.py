@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from synafa.graph.shape import DecisionGraph
-from synafa.money.words import percent
+from synafa.money.words import one_in, percent
 from synafa.plan.plan_tree import PlanTree
-from synafa.plan.stops import one_in
 from tests.plan.stand_ins import bayes, context, noise
 
 

@@ -54,7 +54,12 @@ def fit(
         ),
     ] = None,
     enough: Annotated[
-        float | None, typer.Option("--enough", help="Stop a case when its class is this probable: 0.95.")
+        str | None,
+        typer.Option(
+            "--enough",
+            help="Stop a case when its class is this probable: 0.95. Without it a plan tree learns from which "
+            "probability going on hardly changes a decision; never: a case ends where its plan does.",
+        ),
     ] = None,
     most: Annotated[int | None, typer.Option("--most", min=0, help="The largest number of measurements.")] = None,
     floor: Annotated[
@@ -123,6 +128,8 @@ def fit(
         _report(_described(rule, "synafa", columns, found.counts.n_rows, output, []), output, as_json)
         return
     policy = policy or "plan-tree"
+    if enough is None and policy == "plan-tree" and not errors:
+        settings["stop"] = {"probability": "learnt"} | (settings["stop"] or {})
     features, labels = read_labelled(data, target, drop, nearly_numeric)
     groups, features = split_group(features, group)
     check_target(labels, target)
@@ -144,11 +151,16 @@ def fit(
     _report(summary, output, as_json)
 
 
-def _stop(enough: float | None, most: int | None, floor: str | None) -> dict[str, Any] | None:
+def _stop(enough: str | None, most: int | None, floor: str | None) -> dict[str, Any] | None:
     """The stop rule of `--enough`, `--most` and `--floor`, checked before any work is done."""
     from synafa.model.stopping import wanted_stop
 
-    stop: dict[str, Any] = {"probability": enough, "max_measurements": most}
+    stop: dict[str, Any] = {"probability": None, "max_measurements": most}
+    if enough not in (None, "never"):
+        try:
+            stop["probability"] = float(enough)
+        except ValueError:
+            raise SynafaError(f"--enough must be a probability such as 0.95, or never, got: {enough!r}.") from None
     if floor is not None:
         kind, _, rest = floor.partition(":")
         label, _, share = rest.rpartition("=")

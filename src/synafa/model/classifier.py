@@ -46,7 +46,8 @@ class AcquisitionClassifier(Answering, ClassifierMixin, StoredEstimator):
         What wrong decisions cost, in the money of the prices; then classes are decided by expected cost. A PlanTree
         without error costs of its own gets these.
     stop : StopRule, mapping or None, default=None
-        When it is enough, beside the policy's budget and money: a mapping with `probability` (of the decided class),
+        When it is enough, beside the policy's budget and money: a mapping with `probability` (of the decided class;
+        "learnt": where going on would change a plan tree's decision in at most 1 of 100 cases so sure),
         `max_measurements` and `floor`, as in `("sensitivity", "ill", 0.95)`, `("npv", "ill", 0.98)` or
         `("ppv", "ill", 0.9)`. For a floor, three of ten rows are kept from fitting and calibrate it.
     n_masks : int, default=4
@@ -152,7 +153,8 @@ class AcquisitionClassifier(Answering, ClassifierMixin, StoredEstimator):
             self.predictor_ = self._fit_predictor(X, y, progress)
         self._take_over(X)
         if wanted is not None:
-            self.stop_ = wanted.rule
+            wanted = wanted.with_learnt(self.policy_)
+            self.stop_ = None if wanted.rule == StopRule() else wanted.rule
         if wanted is not None and len(held):
             self.stop_ = self._floor(wanted, take_rows(all_rows[0], held), all_rows[1][held])
         return self

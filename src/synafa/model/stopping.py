@@ -32,6 +32,7 @@ class Wanted:
     ----------
     rule : StopRule without a floor
     kind, label, floor, confidence : of the floor; kind None for none
+    learnt : whether the probability is learnt from the rows that judged a plan tree
     """
 
     rule: StopRule
@@ -39,6 +40,18 @@ class Wanted:
     label: Any = None
     floor: float = 0.95
     confidence: float = 0.95
+    learnt: bool = False
+
+    def with_learnt(self, policy: Any) -> Wanted:
+        """The same with the probability that is enough by the tree's own rows, where there is one."""
+        found = policy.enough_ if self.learnt and hasattr(policy, "enough_") else None
+        if found is None:
+            return self
+        return replace(self, rule=replace(self.rule, probability=found.probability, changes=found.changes))
+
+
+LEARNT = "learnt"
+"""In place of a probability: the one from which going on hardly changes a decision."""
 
 
 def wanted_stop(spec: Any) -> Wanted | None:
@@ -54,14 +67,17 @@ def wanted_stop(spec: Any) -> Wanted | None:
     unknown = set(spec) - {"probability", "max_measurements", "floor"}
     if unknown:
         raise SynafaError(f"stop knows probability, max_measurements and floor, got: {sorted(unknown)[0]!r}.")
-    rule = StopRule(probability=spec.get("probability"), max_measurements=spec.get("max_measurements"))
+    probability = spec.get("probability")
+    learnt = isinstance(probability, str) and probability == LEARNT
+    rule = StopRule(probability=None if learnt else probability, max_measurements=spec.get("max_measurements"))
     floor = spec.get("floor")
     if floor is None:
-        return Wanted(rule)
+        return Wanted(rule, learnt=learnt)
     parts = tuple(floor) if isinstance(floor, list | tuple) else ()
     if len(parts) not in (3, 4):
         raise SynafaError("floor must be (kind, class, floor) or (kind, class, floor, confidence).")
-    return Wanted(rule, str(parts[0]), parts[1], float(parts[2]), float(parts[3]) if len(parts) == 4 else 0.95)
+    confidence = float(parts[3]) if len(parts) == 4 else 0.95
+    return Wanted(rule, str(parts[0]), parts[1], float(parts[2]), confidence, learnt)
 
 
 def check_stop(model: Answering, values: np.ndarray, mask: np.ndarray, measured: np.ndarray) -> Stops:

@@ -18,7 +18,7 @@ from synafa.errors import SynafaError
 from synafa.money.errors import label_text
 from synafa.money.floor import Floor
 from synafa.money.prices import TOLERANCE, affordable
-from synafa.money.words import amount, percent
+from synafa.money.words import amount, one_in, percent
 
 RULES = ("complete", "budget", "floor", "probability", "max_measurements", "money")
 COMPLETE, BUDGET, FLOOR, PROBABILITY, MAX_MEASUREMENTS, MONEY = range(len(RULES))
@@ -137,6 +137,8 @@ class StopRule:
         Stop when no affordable measurement is expected to save more than it costs.
     floor : Floor, default=None
         Stop when a case is ruled in or out by a calibrated floor.
+    changes : float in [0, 1], default=None
+        Where the probability was learnt: the share of the cases stopped by it whose decision going on would change.
 
     Examples
     --------
@@ -153,6 +155,7 @@ class StopRule:
     probability: float | None = None
     money: bool = False
     floor: Floor | None = None
+    changes: float | None = None
 
     def __post_init__(self) -> None:
         if self.budget is not None and not (_is_number(self.budget) and self.budget >= 0):
@@ -163,6 +166,8 @@ class StopRule:
             raise SynafaError(f"max_measurements must be a whole number of at least 0, got: {self.max_measurements!r}.")
         if self.probability is not None and not (_is_number(self.probability) and 0 < self.probability <= 1):
             raise SynafaError(f"probability must be above 0 and at most 1 (95 % is 0.95), got: {self.probability!r}.")
+        if self.changes is not None and not (_is_number(self.changes) and 0 <= self.changes <= 1):
+            raise SynafaError(f"changes must be a share from 0 to 1, got: {self.changes!r}.")
         if self.floor is not None and not self.floor.reached:
             raise SynafaError(self.floor.text)
 
@@ -280,7 +285,10 @@ def _reason(stops: Stops, i: int) -> StopReason:
         assert settings.probability is not None
         k = int(states.chosen()[i])
         label, p = states.classes[k], float(states.proba[i, k])
-        text = f"Enough: {percent(p)} sure of {label} (asked for: {percent(settings.probability)})."
+        why = f" (asked for: {percent(settings.probability)})"
+        if settings.changes is not None:
+            why = f"; of cases this sure, going on would change {one_in(settings.changes)}"
+        text = f"Enough: {percent(p)} sure of {label}{why}."
         return StopReason(name, text, label=label, probability=p)
     if rule == MAX_MEASUREMENTS:
         made, most = int(states.measured[i]), settings.max_measurements

@@ -18,6 +18,17 @@ def amount(value: float) -> str:
     return f"{value + 0.0:.2f}"
 
 
+def one_in(share: float) -> str:
+    """A share of cases in words.
+
+    Examples
+    --------
+    >>> one_in(0.005), one_in(0.0)
+    ('1 case in 200', 'no case that was seen')
+    """
+    return "no case that was seen" if share <= 0 else f"1 case in {max(1, round(1 / share)):,}"
+
+
 def percent(share: float) -> str:
     """A share in per cent, cut rather than rounded, so that 99.96 % is not called certain.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from synafa.plan.learn import favourites, known_sets, learn_tree, prepare
 from synafa.policy.estimator import Cells, Names, PolicyEstimator, check_fitted, row_mask
 from synafa.policy.run import Run
 from synafa.wording import worded
+
+if TYPE_CHECKING:
+    from synafa.plan.enough import Enough
 
 
 class PlanTree(PlanAnswers, PolicyEstimator):
@@ -230,6 +233,19 @@ class PlanTree(PlanAnswers, PolicyEstimator):
             self._curve = budget_curve(self.rule_, self.judge_, self.judged_values_, self.checked_rows_, self.budget_)
         return self._curve
 
+    @property
+    def enough_(self) -> Enough | None:
+        """From which probability a case may stop before its plan ends, by the judged rows; None with error costs."""
+        check_fitted(self, "rule_")
+        if self.error_costs_ is not None or self.spend_all:
+            return None
+        from synafa.plan.enough import enough_of
+
+        values = np.ascontiguousarray(self.judged_values_, dtype=np.float64)
+        seen = np.ascontiguousarray(np.broadcast_to(self.known_, values.shape))
+        blocked = np.ascontiguousarray(np.broadcast_to(self.unavailable_, values.shape))
+        return enough_of(self.judge_, self._episodes(values, seen, blocked, self.budget_)[0])
+
     @worded
     def acquire(self, X: Any, *, known: Cells = (), unavailable: Cells = (), budget: float | None = None) -> Run:
         """Run every row's episode to its end.
@@ -240,8 +256,6 @@ class PlanTree(PlanAnswers, PolicyEstimator):
 
         {run}
         """
-        from synafa.plan.decide_kernels import acquire
-
         values = self.encode(X)
         n, names = len(values), self.encoder_.feature_names_
         limit = self.budget_ if budget is None else float(budget)
@@ -249,13 +263,19 @@ class PlanTree(PlanAnswers, PolicyEstimator):
             raise SynafaError(f"budget must be a number of at least 0, got: {budget!r}.")
         seen = np.ascontiguousarray(row_mask(known, names, n) | self.known_)
         blocked = np.ascontiguousarray(row_mask(unavailable, names, n) | self.unavailable_) & ~seen
-        reveals = self.prices_.reveals
-        order, reasons, mask, cost = acquire(
-            values, seen, blocked, limit, *self.rule_.arrays, reveals, bool((reveals.sum(axis=1) == 1).all()),
-            self._most_steps(),
-        )  # fmt: skip
+        order, reasons, mask, cost = self._episodes(values, seen, blocked, limit)
         used = int((order >= 0).any(axis=0).sum())
         return Run(order[:, :used].copy(), reasons[:, :used].copy(), mask, cost, names, REASONS)
+
+    def _episodes(
+        self, values: np.ndarray, seen: np.ndarray, blocked: np.ndarray, limit: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Order, reasons, final mask and cost of encoded rows."""
+        from synafa.plan.decide_kernels import acquire
+
+        reveals = self.prices_.reveals
+        alone = bool((reveals.sum(axis=1) == 1).all())
+        return acquire(values, seen, blocked, limit, *self.rule_.arrays, reveals, alone, self._most_steps())
 
     def _propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         from synafa.plan.decide_kernels import propose

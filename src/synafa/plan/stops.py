@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synafa.money.words import amount, percent
+from synafa.money.words import amount, one_in, percent
 from synafa.plan.decide import Rule
 
 SPENT = "budget spent"
@@ -70,10 +70,3 @@ def stop_sentence(stop: Stop) -> str:
         return f"it is enough, {percent(stop.sure)} sure; more tests would change {one_in(stop.changes)}."
     told = f"; the best of it ({stop.best}) tells {stop.saving:.3f} bits" if stop.best and stop.saving >= 0.0005 else ""
     return f"nothing that is left is worth its price{told}; more tests would change {one_in(stop.changes)}."
-
-
-def one_in(share: float) -> str:
-    """A share of cases in words."""
-    if share <= 0:
-        return "no case that was seen"
-    return f"1 case in {max(1, round(1 / share)):,}"
