@@ -80,10 +80,14 @@ def acquire(
         return
     say(
         f"{sums['rows']:,} rows: {summary['mean_measurements']:.2f} measurements and a cost of "
-        f"{summary['mean_cost']:.2f} each on average, {summary['distinct_sets']:,} different sets. "
+        f"{summary['mean_cost']:.2f} each on average, {_sets(summary['distinct_sets'])}. "
         f"Written to {output}.",
         output,
     )
+
+
+def _sets(count: int) -> str:
+    return "the same set for all" if count == 1 else f"{count:,} different sets"
 
 
 def pick_columns(table: pl.DataFrame, names: Sequence[str], where: str) -> Any:

@@ -74,7 +74,7 @@ def fetch_all(
 
 
 def possible_results(model: Answering, found: Any) -> list[tuple[str, Any]]:
-    """Results of the proposed feature in words, each with a value that stands for it."""
+    """Results of the proposed feature in words, each with a value that stands for it; a number's is told."""
     encoder = model.policy_.encoder_
     j = encoder.feature_names_.index(found.feature)
     column = encoder.columns_[j]
@@ -87,7 +87,7 @@ def possible_results(model: Answering, found: Any) -> list[tuple[str, Any]]:
     if cut is None:
         return [("low", float(low)), ("high", float(high))] if low < high else []
     below, above = _typical(model.ranges_[j], cut)
-    return [(f"≤ {cut:.4g}", below), (f"> {cut:.4g}", above)]
+    return [(f"≤ {cut:.4g} (such as {below:.4g})", below), (f"> {cut:.4g} (such as {above:.4g})", above)]
 
 
 def questioned(model: Answering, observed: dict[str, Any]) -> tuple[str, ...]:

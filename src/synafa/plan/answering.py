@@ -124,27 +124,6 @@ class PlanAnswers:
     def _must_be_fitted(self) -> None:
         """An estimator refuses here before it was fitted."""
 
-    def came_with(self, observed: Mapping[str, Any], unavailable: Iterable[str] = ()) -> tuple[str, str] | None:
-        """Look for a panel's member that is not told yet although another one is known: it is at hand already.
-
-        Parameters
-        ----------
-        observed : mapping
-            Values by feature name.
-        unavailable : names, default=()
-            What cannot be had for this case.
-
-        Returns
-        -------
-        tuple of two str, or None
-            The member to tell, and the one that it came with.
-        """
-        names = self.encoder_.feature_names_
-        _, mask = encode_case(self.encoder_, observed)
-        out = mask | names_to_mask(unavailable, names) | self.unavailable_ | self.known_
-        asked, untold = np.nonzero(self.prices_.reveals & (mask & ~self.known_)[:, None] & ~out)
-        return (names[int(untold[0])], names[int(asked[0])]) if len(asked) else None
-
     def _explainer(self) -> Explainer:
         unit = "bits" if self.error_costs_ is None else "money"
         names = self.encoder_.feature_names_
