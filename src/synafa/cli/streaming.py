@@ -69,13 +69,15 @@ def _size(path: Path) -> float:
     import polars as pl
 
     from synafa.stream.files import kind_of
+    from synafa.table.panics import PanicError, unless_panic
 
     if kind_of(path) == "csv":
         return path.stat().st_size * (5 if path.name.lower().endswith(".gz") else 1)
     try:
-        lazy = pl.scan_parquet(path, glob=False)
-        return 8 * lazy.select(pl.len()).collect().item() * len(lazy.collect_schema())
-    except (pl.exceptions.PolarsError, OSError):
+        with unless_panic():
+            lazy = pl.scan_parquet(path, glob=False)
+            return 8 * lazy.select(pl.len()).collect().item() * len(lazy.collect_schema())
+    except (pl.exceptions.PolarsError, OSError, PanicError):
         return 0  # the reader of whole tables says what is wrong
 
 

@@ -389,9 +389,7 @@ def check_labels(y: Any, n_rows: int) -> np.ndarray:
 
     A zero character is refused, for NumPy would take `p` and `p\\0` for one class.
     """
-    objects = isinstance(y, list | tuple) or getattr(getattr(y, "dtype", None), "kind", "") == "O"
-    if objects and any(isinstance(label, str) and "\0" in label for label in y):
-        raise SynafaError("y holds a class with a zero character; remove it, two classes may otherwise look like one.")
+    refuse_zero_characters(y)
     labels = np.asarray(y)
     if labels.ndim != 1 or len(labels) != n_rows:
         raise SynafaError(f"y must hold one class for each of the {n_rows} rows, got shape {labels.shape}.")
@@ -410,6 +408,18 @@ def check_labels(y: Any, n_rows: int) -> np.ndarray:
                 f"y mixes labels of the types {kinds}; give all of them as text or as numbers."
             ) from error
     return labels
+
+
+def refuse_zero_characters(y: Any) -> None:
+    """Refuse a text with a zero character while `y` is not a NumPy array yet, which drops it at the end of a text."""
+    dtype = getattr(y, "dtype", None)
+    if type(y).__module__.partition(".")[0] == "polars":
+        found = not dtype.is_numeric() and any("\0" in str(label) for label in y.unique())
+    else:
+        objects = isinstance(y, list | tuple) or getattr(dtype, "kind", "") == "O"
+        found = objects and any(isinstance(label, str) and "\0" in label for label in y)
+    if found:
+        raise SynafaError("y holds a class with a zero character; remove it, two classes may otherwise look like one.")
 
 
 def _is_missing(label: Any) -> bool:

@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from synafa.errors import SynafaError
+from synafa.information.counts import refuse_zero_characters
 from synafa.model.answering import Answering, Names
 from synafa.model.nan_predictor import NanPredictorFactory
 from synafa.model.ranges import observed_ranges
@@ -238,6 +239,7 @@ class AcquisitionClassifier(Answering, ClassifierMixin, StoredEstimator):
             raise SynafaError("AcquisitionClassifier requires y to be passed, but the target y is None.")
         if self.n_masks < 0:
             raise SynafaError(f"n_masks must be at least 0, got: {self.n_masks}.")
+        refuse_zero_characters(y)
         y = np.asarray(y)
         if y.ndim == 2 and y.shape[1] == 1:
             from sklearn.utils.validation import column_or_1d

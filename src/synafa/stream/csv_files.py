@@ -150,17 +150,38 @@ def _decided(name: str, seen: list[_Seen], nearly_numeric: str, tell: Tell) -> A
         )
     if numbers == filled or (numbers >= NEARLY * filled and nearly_numeric == "missing"):
         if numbers < filled:
-            words = f"Column {name!r} holds numbers but for {filled - numbers} cell(s); they are treated as missing."
-            tell(Notice(words, name, count=filled - numbers))
+            file, row, cell = _first_other(name, seen)
+            words = (
+                f"Column {name!r} holds numbers but for {filled - numbers} cell(s), first {cell!r} in row {row} of "
+                f"{file!r}; {'it is' if filled - numbers == 1 else 'they are'} treated as missing."
+            )
+            tell(Notice(words, name, row, cell, filled - numbers))
         kinds = {str(one.types[name]) for one in seen}
         return seen[0].types[name] if len(kinds) == 1 and pl.String() != seen[0].types[name] else pl.Float64()
-    if numbers >= NEARLY * filled and nearly_numeric == "stop":
-        worst = next(one for one in seen if one.cells[name]["numbers"] < one.cells[name]["filled"])
-        raise SynafaError(
-            f"Column {name!r} of {worst.file.name!r} holds numbers but for {filled - numbers} cell(s); correct or "
-            "empty them, or choose 'missing' or 'text' for nearly numeric columns."
+    if numbers >= NEARLY * filled:
+        file, row, cell = _first_other(name, seen)
+        if nearly_numeric == "stop":
+            raise SynafaError(
+                f"Column {name!r} holds numbers but for {filled - numbers} cell(s), first {cell!r} in row {row} of "
+                f"{file!r}; correct or empty them, or choose 'missing' or 'text' for nearly numeric columns."
+            )
+        words = (
+            f"Column {name!r} is kept as text because of {filled - numbers} cell(s), first {cell!r} in row {row} of "
+            f"{file!r}."
         )
+        tell(Notice(words, name, row, cell, filled - numbers))
     return pl.String()
+
+
+def _first_other(name: str, seen: list[_Seen]) -> tuple[str, int, str]:
+    """File, row (from 1) and content of the first cell that is not empty and not a number."""
+    import polars as pl
+
+    one = next(one for one in seen if one.cells[name]["numbers"] < one.cells[name]["filled"])
+    text = _lazy(one.file, one.types | {name: pl.String()}).select(_tidy(pl.col(name)).alias("cell")).with_row_index()
+    other = pl.col("cell").is_not_null() & pl.col("cell").cast(pl.Float64, strict=False).is_null()
+    found = text.filter(other).head(1).collect(engine="streaming")
+    return one.file.name, int(found["index"][0]) + 1, str(found["cell"][0])[:60]
 
 
 def _scan(one: _Seen, schema: dict[str, Any]) -> Any:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from synafa.errors import SynafaError
+from synafa.table.panics import PanicError, unless_panic
 
 _CSV = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _PARQUET = (".parquet", ".pq")
@@ -48,9 +49,10 @@ def scan_parquet(paths: list[Path]) -> Scans:
     rows: list[int | None] = []
     for path in paths:
         try:
-            found = dict(pl.scan_parquet(path, glob=False).collect_schema())
-            rows.append(int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()))
-        except (pl.exceptions.PolarsError, OSError) as error:
+            with unless_panic():
+                found = dict(pl.scan_parquet(path, glob=False).collect_schema())
+                rows.append(int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()))
+        except (pl.exceptions.PolarsError, OSError, PanicError) as error:
             raise SynafaError(f"{str(path)!r} is cut short or is not a readable Parquet file.") from error
         if not schema:
             schema = found

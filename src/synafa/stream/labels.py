@@ -33,7 +33,7 @@ class Labels:
         import polars as pl
 
         if series.dtype.is_float():
-            series = series.fill_nan(None)
+            series = series.cast(pl.Float64).fill_nan(None)  # half precision cannot be compared with 2**53
         if series.null_count():
             row = first + int(np.argmax(series.is_null().to_numpy())) + 1
             raise SynafaError(
@@ -43,6 +43,12 @@ class Labels:
             text = series.cast(pl.String)
             texts = sorted(text.unique().to_list())
             self.check(len(texts))
+            if any("\0" in label for label in texts):
+                row = first + int(text.str.contains("\0", literal=True).arg_true()[0]) + 1
+                raise SynafaError(
+                    f"The target {self.target!r} holds a zero character in row {row} of {where}; remove it, two "
+                    "classes may otherwise look like one."
+                )
             return np.array(texts, dtype=str), text.cast(pl.Enum(texts)).to_physical().to_numpy().astype(np.int64)
         values = np.ascontiguousarray(series.rechunk().to_numpy())
         if values.dtype.kind == "f":

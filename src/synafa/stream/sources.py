@@ -14,7 +14,7 @@ import queue
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from synafa.errors import MissingExtraError, SynafaError, retold
 from synafa.stream import files
 from synafa.table.notices import Tell, warn
+from synafa.table.panics import PanicError, unless_panic
 
 if TYPE_CHECKING:
     import polars as pl
@@ -88,11 +89,20 @@ class Source:
                 with reading(self.names[number]):
                     frame = next(frames, None)
                 if frame is None:
+                    self._check_whole(number, done)
                     break
                 for piece in frame.iter_slices(2 * size) if frame.height > 2 * size else [frame]:
                     if piece.height:
                         yield Batch(piece.select(wanted), self.names[number], number, done)
                         done += piece.height
+
+    def _check_whole(self, number: int, done: int) -> None:
+        """Refuse a part that ended before its last row: a reader that gives up in a thread just ends."""
+        rows = self.rows[number]
+        if rows is not None and done < rows:
+            raise SynafaError(
+                f"{self.names[number]} cannot be read beyond row {done:,} of {rows:,}; it is damaged: fetch it again."
+            )
 
     def sample(self, columns: Sequence[str], n: int) -> pl.DataFrame:
         """About n rows from places spread over the parts; from the beginnings of parts of unknown length."""
@@ -163,17 +173,21 @@ def find_files(pattern: str | os.PathLike[str]) -> list[Path]:
     return found
 
 
-def reading(name: str) -> AbstractContextManager[None]:
-    """Turn what Polars or pyarrow say about a part into one sentence that names it."""
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Turn what Polars or pyarrow say about a part, or a panic of theirs, into one sentence that names it."""
 
     def sentence(error: Exception) -> str:
+        if isinstance(error, PanicError):
+            return f"{name} cannot be read; it is damaged: fetch it again."
         home = type(error).__module__.split(".")[0]
         if home not in ("polars", "pyarrow", "duckdb") and not isinstance(error, OSError | UnicodeDecodeError):
             return ""
         said = (str(error).strip().splitlines() or ["unknown reason"])[0].rstrip(".")
         return f"{name} cannot be read: {said}."
 
-    return retold(sentence)
+    with retold(sentence), unless_panic():
+        yield
 
 
 def _of_files(paths: list[Path], nearly_numeric: str, as_text: Sequence[str], tell: Tell) -> Source:

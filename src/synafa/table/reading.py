@@ -10,9 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +20,7 @@ from synafa.errors import SynafaError
 from synafa.table.names import close_names
 from synafa.table.notices import Notice, Tell, warn
 from synafa.table.numbers import NA_STRINGS, NEARLY_NUMERIC, tidy
+from synafa.table.panics import unless_panic
 from synafa.table.text_files import MAX_COLUMNS, TextFile, check_widths, decoded, open_text, size_limit, too_large
 
 if TYPE_CHECKING:
@@ -123,6 +122,8 @@ def split_target(table: pl.DataFrame, target: str) -> tuple[pl.DataFrame, np.nda
         )
     if column.dtype.is_temporal() or column.dtype.is_nested():
         raise SynafaError(f"The target {target!r} holds {column.dtype}; it must hold class labels (numbers or text).")
+    if column.dtype in (pl.Categorical, pl.Enum):
+        column = column.cast(pl.String)
     if column.dtype == pl.String:
         zero = column.str.contains("\0", literal=True).arg_true()
         if len(zero):
@@ -224,7 +225,7 @@ def _read_parquet(path: Path, limit: int, max_columns: int) -> pl.DataFrame:
     import polars as pl
 
     try:
-        with _unless_panic():
+        with unless_panic():
             lazy = pl.scan_parquet(path)
             schema = lazy.collect_schema()
             if len(schema) > max_columns:
@@ -240,36 +241,10 @@ def _read_parquet(path: Path, limit: int, max_columns: int) -> pl.DataFrame:
         raise
     except MemoryError as error:
         raise SynafaError(f"There is not enough memory for {str(path)!r}; leave out columns or rows.") from error
-    except (Exception, _Panic) as error:
+    except Exception as error:
         raise SynafaError(f"{str(path)!r} is not a readable Parquet file.") from error
     narrow = [name for name, dtype in table.schema.items() if str(dtype) in ("Float16", "Int128", "UInt128")]
     return table.with_columns(pl.col(name).cast(pl.Float64) for name in narrow)
-
-
-class _Panic(Exception):
-    """A library written in Rust gave up; its own exception is no `Exception`, and passes by ordinary handlers."""
-
-
-@contextmanager
-def _unless_panic() -> Iterator[None]:
-    """Turn a panic into an exception, and keep what it prints on standard error to itself."""
-    with tempfile.TemporaryFile() as printed:
-        kept = os.dup(2)
-        os.dup2(printed.fileno(), 2)
-        panicked = False
-        try:
-            yield
-        except BaseException as error:
-            if type(error).__name__ != "PanicException":
-                raise
-            panicked = True
-            raise _Panic(str(error)) from error
-        finally:
-            os.dup2(kept, 2)
-            os.close(kept)
-            if not panicked:
-                printed.seek(0)
-                os.write(2, printed.read())
 
 
 def _read_csv(
