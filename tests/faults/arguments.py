@@ -18,16 +18,22 @@ WORDS = (
     "x" * 3000, ",", "a,b", "a,,b", "strict", "missing", "stop", "text", "/", "nowhere/x", ".", "..", "*", "~",
     "no.csv", "no.json", "%s", "{}", "[" * 3000, "true", "--json", "--help", "\n", "a\nb",
 )  # fmt: skip
+OUTPUTS = ("-o", "--output", "--heatmap", "--checkpoint")
 OPTIONS = {
     "fit": (
         "--target", "--costs", "--budget", "--bins", "--known", "--unavailable", "--drop", "--cost-weight",
-        "--affordability", "--nearly-numeric", "-o",
+        "--affordability", "--nearly-numeric", "--policy", "--prices", "--errors", "--group", "--seed", "--memory",
+        "--checkpoint", "-o",
     ),
     "next": ("--observed", "--remaining", "--unavailable"),
-    "acquire": ("--unavailable", "--budget", "--on-stop", "-o"),
+    "acquire": ("--unavailable", "--budget", "--on-stop", "--memory", "-o"),
+    "card": ("-o", "--json"),
     "graph": ("--max-depth", "--min-share", "--title", "-o"),
     "pairs": ("--target", "--top", "--bins", "--drop"),
     "scan": ("--target", "--method", "--fdr", "--max-missing", "--min-rows", "--top", "--seed", "-o", "--heatmap"),
+    "report": ("--target", "--prices", "--errors", "--group", "--seed", "--drop", "--budget", "-o"),
+    "evaluate": ("--target", "--policy", "--budget", "--seed", "--prices", "--instance", "-o"),
+    "leaderboard": ("--target", "--policy", "--budget", "--seed", "--prices", "-o"),
     "serve": ("--host", "--port"),
 }  # fmt: skip
 
@@ -54,6 +60,11 @@ def attempt(rng: np.random.Generator, folder: Path) -> str:
         "next": [model, "--observed", "a=1"],
         "acquire": [model, table, "-o", str(folder / "run.csv")],
         "graph": [model, "-o", str(folder / "g.json")],
+        "card": [model, "-o", str(folder / "c.html")],
+        # These three would compute for minutes: what they are given to compute with is not there.
+        "report": [str(folder / "no.csv"), "--target", "y", "-o", str(folder / "r.html")],
+        "evaluate": ["--data", str(folder / "no.csv"), "--target", "y", "-o", str(folder / "e.json")],
+        "leaderboard": ["--data", str(folder / "no.csv"), "--target", "y", "-o", str(folder / "l.json")],
         "pairs": [table, "--target", "y"],
         "scan": [table, "--target", "y", "-o", str(folder / "s.parquet")],
         "serve": [model, "--port", "99999"],  # a port that does not exist: the campaign must not start to serve
@@ -64,13 +75,15 @@ def attempt(rng: np.random.Generator, folder: Path) -> str:
         change = rng.integers(3)
         if change == 0 and name != "serve":
             at = int(rng.integers(len(words)))
-            if words[at] not in ("-o", "--heatmap"):
+            if words[at] not in OUTPUTS and not words[at].endswith("no.csv"):
                 words[at] = _word(rng)
         elif change == 1 and name != "serve":
-            del words[rng.integers(len(words))]
+            at = int(rng.integers(len(words)))
+            if words[at] != "--data" and not words[at].endswith("no.csv"):
+                del words[at]
         else:
             option = str(rng.choice(OPTIONS[name]))
-            if option in ("-o", "--heatmap"):  # outputs stay in the folder of this attempt
+            if option in OUTPUTS:  # outputs stay in the folder of this attempt
                 words += [option, str(folder / _word(rng).replace("/", "_").replace("\0", "_")[:100])]
             elif option != "--port":
                 words += [option, _word(rng)]
@@ -94,6 +107,6 @@ def _inside(words: list[str], folder: Path) -> list[str]:
     """The same words, with every output inside the attempt's own folder, whatever was replaced before."""
     safe = list(words)
     for i, word in enumerate(safe[:-1]):
-        if word in ("-o", "--output", "--heatmap") and not safe[i + 1].startswith(str(folder)):
+        if word in OUTPUTS and not safe[i + 1].startswith(str(folder)):
             safe[i + 1] = str(folder / "out")
     return safe

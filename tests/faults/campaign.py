@@ -7,6 +7,7 @@ a failure, kept with the seed that repeats it.
 from __future__ import annotations
 
 import shutil
+import signal
 import tempfile
 import traceback
 from collections import Counter
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+PATIENCE = 60  # seconds, after which an attempt counts as one without end
 Attempt = Callable[[np.random.Generator, Path], str]
 
 
@@ -44,6 +46,8 @@ def run_campaign(campaign: Campaign, tries: int, seed: int = 0) -> Tally:
     tally = Tally(campaign.name)
     for i in range(tries):
         folder = Path(tempfile.mkdtemp(prefix="synafa-faults-"))
+        signal.signal(signal.SIGALRM, _no_end)
+        signal.alarm(PATIENCE)
         try:
             tally.outcomes[campaign.attempt(np.random.default_rng([seed, i]), folder)] += 1
         except BaseException as error:
@@ -52,9 +56,14 @@ def run_campaign(campaign: Campaign, tries: int, seed: int = 0) -> Tally:
             where = traceback.format_exc(limit=-3)
             tally.failures.append(f"{campaign.name} seed={seed} attempt={i}: {type(error).__name__}: {error}\n{where}")
         finally:
+            signal.alarm(0)
             shutil.rmtree(folder, ignore_errors=True)
         tally.tries += 1
     return tally
+
+
+def _no_end(*_: object) -> None:
+    raise TimeoutError(f"no end after {PATIENCE} s")
 
 
 def one_sentence(text: str, most: int = 1000) -> None:

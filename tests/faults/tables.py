@@ -27,6 +27,16 @@ NAMES = ("", " ", "a", "a ", "y", "1", "\0", "ö", '"', "x" * 2000, "a,b", "\ufe
 
 def attempt_cells(rng: np.random.Generator, folder: Path) -> str:
     """A CSV file of a few columns in which some cells, names or separators are odd."""
+    return judge(cells_file(rng, folder))
+
+
+def attempt_bytes(rng: np.random.Generator, folder: Path) -> str:
+    """A good file of any format with damaged bytes."""
+    return judge(bytes_file(rng, folder))
+
+
+def cells_file(rng: np.random.Generator, folder: Path) -> Path:
+    """A CSV file with odd cells."""
     n, d = int(rng.integers(0, 60)), int(rng.integers(1, 6))
     separator = str(rng.choice([",", ";", "\t", ",", "|"]))
     names = [f"c{j}" for j in range(d)] + ["y"]
@@ -47,11 +57,11 @@ def attempt_cells(rng: np.random.Generator, folder: Path) -> str:
     encoding = str(rng.choice(["utf-8", "utf-8", "utf-8-sig", "utf-16", "latin-1"]))
     path = folder / "t.csv"
     path.write_bytes(text.encode(encoding, "replace"))
-    return judge(path)
+    return path
 
 
-def attempt_bytes(rng: np.random.Generator, folder: Path) -> str:
-    """A good file of any format with damaged bytes."""
+def bytes_file(rng: np.random.Generator, folder: Path) -> Path:
+    """A file of any format with damaged bytes."""
     n = 200
     table = pl.DataFrame(
         {
@@ -71,7 +81,7 @@ def attempt_bytes(rng: np.random.Generator, folder: Path) -> str:
         table.write_parquet(path, compression=str(rng.choice(["zstd", "snappy", "uncompressed", "gzip", "lz4"])))
         data = path.read_bytes()
     path.write_bytes(damaged(rng, data))
-    return judge(path)
+    return path
 
 
 def damaged(rng: np.random.Generator, data: bytes) -> bytes:

@@ -13,6 +13,7 @@ from synafa.model.validation import Array, InvalidModelError, Schema, Sizes, Val
 from synafa.money.errors import ErrorCosts
 from synafa.money.stops import StopRule
 
+WEIGHT = 1e6  # of a network: products of three of them stay far from the largest float32
 _NODE, _ITEM, _FEATURE = ("N",), ("L",), ("D",)
 
 
@@ -57,6 +58,33 @@ def _fits(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any], sizes: Size
         raise InvalidModelError("'prices_price_in_group' exceeds the price")
     if not np.diagonal(arrays["prices_reveals"]).all():
         raise InvalidModelError("'prices_reveals' has a feature that does not reveal itself")
+
+
+def _predicts(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any], sizes: Sizes) -> None:
+    """What the predictor looks up is there, and what it divides by is not 0."""
+    columns = np.sort(np.concatenate([arrays["basis.numbers"], arrays["basis.texts"]]))
+    if not np.array_equal(columns, np.arange(len(columns))):
+        raise InvalidModelError("'basis.numbers' and 'basis.texts' do not name every column once")
+    for name, end in (("basis.slot_start", sizes["slots"]), ("basis.level_start", sizes["levels"])):
+        starts = arrays[name]
+        if starts[0] != 0 or (np.diff(starts) < 0).any() or starts[-1] > end:
+            raise InvalidModelError(f"{name!r} does not divide what it divides")
+    widths = np.diff(arrays["basis.slot_start"])
+    if (widths < 1).any():
+        raise InvalidModelError("'basis.slot_start' leaves a column without a slot")
+    of_column = np.repeat(widths, np.diff(arrays["basis.level_start"]))
+    if (arrays["basis.slot_of_level"][: len(of_column)] >= of_column).any():
+        raise InvalidModelError("'basis.slot_of_level' names a slot that its column does not have")
+    if (arrays["basis.scale"] <= 0).any():
+        raise InvalidModelError("'basis.scale' holds 0")
+    grid = arrays["basis.grid"]
+    if not np.isfinite(grid[:, :2]).all() or (np.diff(np.minimum(grid, LARGEST), axis=1) < 0).any():
+        raise InvalidModelError("'basis.grid' is not in order")
+    if not 1 - 1e-6 <= float(arrays["heads.weight"].sum()) <= 1 + 1e-6:
+        raise InvalidModelError("'heads.weight' does not sum to 1")
+    linear = sizes["state"] - sizes["E"] * sizes["H"]
+    if linear != (sizes["K"] if arrays["heads.weight"][-1] > 0 else linear) or linear < 0:
+        raise InvalidModelError("'base' does not fit the networks above it")
 
 
 register(
@@ -131,14 +159,14 @@ register(
             "basis.slot_start": Array("i8", ("Dc+1",), 0),
             "basis.level_start": Array("i8", ("Dc+1",), 0),
             "basis.slot_of_level": Array("i8", ("levels",), 0),
-            "heads.second": Array("f4", ("E", "H", "M")),
-            "heads.second_bias": Array("f4", ("E", "M")),
-            "heads.output": Array("f4", ("E", "M", "K")),
-            "heads.output_bias": Array("f4", ("E", "K")),
+            "heads.second": Array("f4", ("E", "H", "M"), -WEIGHT, WEIGHT),
+            "heads.second_bias": Array("f4", ("E", "M"), -WEIGHT, WEIGHT),
+            "heads.output": Array("f4", ("E", "M", "K"), -WEIGHT, WEIGHT),
+            "heads.output_bias": Array("f4", ("E", "K"), -WEIGHT, WEIGHT),
             "heads.weight": Array("f8", ("E+1",), 0.0, 1.0 + 1e-9),
-            "number_weights": Array("f4", ("Dn", "width", "state")),
-            "slot_weights": Array("f4", ("slots", "state")),
-            "base": Array("f4", ("state",)),
+            "number_weights": Array("f4", ("Dn", "width", "state"), -WEIGHT, WEIGHT),
+            "slot_weights": Array("f4", ("slots", "state"), -WEIGHT, WEIGHT),
+            "base": Array("f4", ("state",), -WEIGHT, WEIGHT),
         },
         values={
             "kind": text(("networks",)),
@@ -146,6 +174,7 @@ register(
             "notes": Value(lambda value: None if isinstance(value, dict) else "is not a set of notes"),
         },
         sizes={"K": (2, 65_536), "grid": (33, 33), "knots": (4, 4), "width": (7, 7)},
+        checks=(_predicts,),
     ),
 )
 register(
