@@ -119,14 +119,22 @@ class TableEncoder:
 
     def encode_value(self, name: str, value: Any) -> float:
         """One cell, as `transform` would encode it; a numeric string is read as a number."""
-        for column in self.columns_:
-            if column.name == name:
-                return _encode_one(column, value)
-        raise SynafaError(f"Unknown feature {name!r}{close_names(name, self.feature_names_)}.")
+        column = self._by_name()[1].get(name)
+        if column is None:
+            raise SynafaError(f"Unknown feature {name!r}{close_names(name, self.feature_names_)}.")
+        return _encode_one(column, value)
 
     @property
     def feature_names_(self) -> tuple[str, ...]:
-        return tuple(column.name for column in self.columns_)
+        return tuple(self._by_name()[1])
+
+    def _by_name(self) -> tuple[tuple[Column, ...], dict[str, Column]]:
+        """The columns, and the same by name; made once for the columns that there are."""
+        made: tuple[tuple[Column, ...], dict[str, Column]] | None = self.__dict__.get("_named")
+        if made is None or made[0] is not self.columns_:
+            made = self.columns_, {column.name: column for column in self.columns_}
+            self._named = made
+        return made
 
     @property
     def fill_values_(self) -> np.ndarray:
@@ -303,6 +311,8 @@ def _encode(column: Column, raw: np.ndarray | _Text) -> np.ndarray:
 
 
 def _encode_one(column: Column, value: Any) -> float:
+    if column.kind == "number" and type(value) is float and math.isfinite(value):
+        return value
     if column.kind == "number" and isinstance(value, str) and value.strip():
         try:
             value = float(value)
