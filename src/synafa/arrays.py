@@ -124,6 +124,8 @@ def _packed(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> by
 def _read_bytes(path: Path, name: str) -> bytes:
     if path.is_dir():
         raise SynafaError(f"{name} is a folder; give a synafa file.")
+    if path.is_char_device() or path.is_block_device():  # one such as /dev/zero has no end
+        raise SynafaError(f"{name} is a device; give a synafa file.")
     try:
         return path.read_bytes()
     except FileNotFoundError as error:

@@ -113,10 +113,15 @@ def flush(path: Path) -> None:
 
 
 def disk_full(error: BaseException) -> bool:
-    """Whether an error, of whichever library, means that no space is left."""
-    if isinstance(error, OSError) and error.errno in _NO_SPACE:
-        return True
-    return bool(re.search(r"no space left|disk quota exceeded|os error (28|122)", str(error), re.IGNORECASE))
+    """Whether an error, of whichever library, means that no space is left, or came while one that does was handled."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, OSError) and seen.errno in _NO_SPACE:
+            return True
+        if re.search(r"no space left|disk quota exceeded|os error (28|122)", str(seen), re.IGNORECASE):
+            return True
+        seen = seen.__cause__ or seen.__context__
+    return False
 
 
 def _disk_full_in_words(target: Path) -> AbstractContextManager[None]:

@@ -9,6 +9,7 @@ import resource
 import numpy as np
 import pytest
 
+from synafa import PriceList
 from synafa.arrays import write_file
 from synafa.errors import SynafaError
 from synafa.model.storage import load_model, load_rule
@@ -120,6 +121,20 @@ def test_a_part_declares_itself_and_is_checked_from_then_on():
                 validate("toy", arrays, values)
     finally:
         del SCHEMAS["toy"]
+
+
+def test_a_device_without_an_end_is_not_read():
+    with pytest.raises(SynafaError, match="device"):
+        load_model("/dev/zero")
+    with pytest.raises(SynafaError, match="device"):
+        PriceList.from_csv("/dev/zero")
+
+
+def test_a_huge_price_list_is_not_read(tmp_path):
+    with (tmp_path / "p.csv").open("wb") as file:
+        file.truncate(60_000_000)
+    with pytest.raises(SynafaError, match="60,000,000 bytes"):
+        PriceList.from_csv(tmp_path / "p.csv")
 
 
 def test_a_good_model_is_accepted(tmp_path):

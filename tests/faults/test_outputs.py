@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import subprocess
@@ -110,6 +111,19 @@ def test_a_full_disk_is_called_a_full_disk(tmp_path):
     with pytest.raises(SynafaError, match="disk is full"):
         write()
     assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_full_disk_is_called_that_when_a_library_stumbles_while_it_cleans_up(tmp_path):
+    def write() -> None:
+        with atomic_path(tmp_path / "card.pdf"):
+            try:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            finally:
+                raise AttributeError("'Stream' object has no attribute 'pos'")
+
+    with pytest.raises(SynafaError, match="disk is full"):
+        write()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_error_of_the_writer_stays_that_error(tmp_path):

@@ -16,6 +16,7 @@ from typing import Any
 
 from synafa.errors import SynafaError
 
+MOST_BYTES = 50_000_000
 EMPTY = ("", "NA", "N/A", "NaN", "nan", "NULL", "null")
 _SPACES = " \u00a0\u2007\u2009\u202f"
 _CURRENCY = re.compile(r"^(?:[€$£¥]|EUR|USD|GBP|CHF|JPY)$", re.IGNORECASE)
@@ -48,6 +49,10 @@ def read_cells(path: str | os.PathLike[str], what: str) -> SmallTable:
         raise SynafaError(f"There is no {what} {str(file)!r}.")
     if file.is_dir():
         raise SynafaError(f"{str(file)!r} is a folder; give a CSV file as the {what}.")
+    if file.is_char_device() or file.is_block_device():  # one such as /dev/zero has no end
+        raise SynafaError(f"{str(file)!r} is a device; give a CSV file as the {what}.")
+    if file.stat().st_size > MOST_BYTES:
+        raise SynafaError(f"The {what} {str(file)!r} has {file.stat().st_size:,} bytes, more than {MOST_BYTES:,}.")
     raw = file.read_bytes()
     if raw.startswith(b"PK\x03\x04"):
         raise SynafaError(f"{str(file)!r} is a spreadsheet; save the {what} as CSV (UTF-8) and give that file.")
