@@ -83,6 +83,14 @@ def test_a_huge_cost_file_is_not_read(files, tmp_path, capsys):
         ["fit", "TABLE", "--target", "y", "-o", "OUT", "--cost-weight", "nan"],
         ["fit", "TABLE", "--target", "y\0", "-o", "OUT"],
         ["fit", "no\0where.csv", "--target", "y", "-o", "OUT"],
+        ["fit", "TABLE", "--target", "y", "-o", "OUT", "--seed", "-1"],
+        ["report", "TABLE", "--target", "y", "-o", "OUT", "--seed", "-1"],
+        ["fit", "TABLE", "--target", "y", "-o", "OUT", "--seed", str(2**70)],
+        *(
+            ["evaluate", "--data", "TABLE", "--target", "y", "--policy", spec]
+            for spec in ("no.such:Thing", "../x:Y", "json", "json:nothing", "math:pi", ".x:Y")
+        ),
+        ["serve", "MODEL", "--port", "0", "--log", "FOLDER"],
         ["serve", "MODEL", "--host", ""],
         ["serve", "MODEL", "--host", "a\0b", "--port", "0"],
         ["next", "MODEL", "--remaining", "nan"],
@@ -91,7 +99,7 @@ def test_a_huge_cost_file_is_not_read(files, tmp_path, capsys):
 )
 def test_the_sentence(files, tmp_path, words, capsys):
     _, table, model = files
-    places = {"TABLE": str(table), "MODEL": str(model), "OUT": str(tmp_path / "m")}
+    places = {"FOLDER": str(tmp_path), "TABLE": str(table), "MODEL": str(model), "OUT": str(tmp_path / "m")}
     start = time.monotonic()
     assert run([places.get(word, word) for word in words]) == 2
     err = capsys.readouterr().err
