@@ -142,6 +142,7 @@ class AcquisitionClassifier(Answering, ClassifierMixin, StoredEstimator):
             X, y, groups = take_rows(X, rest), y[rest], None if groups is None else np.asarray(groups)[rest]
         policy = PlanTree(random_state=self.random_state or 0) if self.policy is None else clone(self.policy)
         options: dict[str, Any] = {"known": known, "unavailable": unavailable, "target": target}
+        values: np.ndarray | None = None
         if isinstance(policy, PlanTree):
             if self.predictor is not None:
                 policy.predictor = self._fitting()
@@ -151,8 +152,8 @@ class AcquisitionClassifier(Answering, ClassifierMixin, StoredEstimator):
             self.predictor_ = policy.predictor_
         else:
             self.policy_ = policy.fit(X, y, **options)
-            self.predictor_ = self._fit_predictor(X, y, progress)
-        self._take_over(X)
+            self.predictor_ = self._fit_predictor(values := self.policy_.encode(X), y, progress)
+        self._take_over(self.policy_.encode(X) if values is None else values)
         if wanted is not None:
             wanted = wanted.with_learnt(self.policy_)
             self.stop_ = None if wanted.rule == StopRule() else wanted.rule
@@ -277,8 +278,7 @@ class AcquisitionClassifier(Answering, ClassifierMixin, StoredEstimator):
             return NanPredictorFactory(self.predictor, self.n_masks)
         return self.predictor
 
-    def _fit_predictor(self, X: Any, y: np.ndarray, progress: Callable[[float, str], None] | None) -> Any:
-        values = self.policy_.encode(X)
+    def _fit_predictor(self, values: np.ndarray, y: np.ndarray, progress: Callable[[float, str], None] | None) -> Any:
         classes = np.searchsorted(self.policy_.classes_, y)
         categories = [len(column.categories) for column in self.policy_.encoder_.columns_]
         seed = self.random_state or 0
@@ -286,15 +286,15 @@ class AcquisitionClassifier(Answering, ClassifierMixin, StoredEstimator):
             values, classes, len(self.policy_.classes_), categories=categories, seed=seed, progress=progress
         )
 
-    def _take_over(self, X: Any) -> None:
-        """What the classifier knows of its policy and of the training table."""
+    def _take_over(self, values: np.ndarray) -> None:
+        """What the classifier knows of its policy and of the encoded training table."""
         policy = self.policy_
         self.classes_ = policy.classes_
         self.n_features_in_ = policy.n_features_in_
         if hasattr(policy, "feature_names_in_"):
             self.feature_names_in_ = policy.feature_names_in_
         text = np.array([column.kind == "text" for column in policy.encoder_.columns_])
-        self.ranges_ = observed_ranges(policy.encode(X), text)
+        self.ranges_ = observed_ranges(values, text)
         own = getattr(policy, "error_costs_", None)
         self.error_costs_ = ErrorCosts.resolve(self.error_costs, self.classes_.tolist()) if own is None else own
 

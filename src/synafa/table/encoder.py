@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 MOST_CATEGORIES = 100
 """A text column with more different values than this counts as empty, and none of its values is stored."""
 
+_BLOCK = 1 << 25  # encoded cells that wait to be put beside each other
+_ROWS = 4096
 _MANY = 1000  # cells from which on it pays to look at each distinct one once
 
 
@@ -99,8 +101,13 @@ class TableEncoder:
     def _encode(self, cells: list[np.ndarray | _Text]) -> np.ndarray:
         n = len(cells[0]) if cells else 0
         values = np.empty((n, len(self.columns_)))
-        for j, (column, raw) in enumerate(zip(self.columns_, cells)):
-            values[:, j] = _encode(column, raw)
+        width = max(1, _BLOCK // max(1, n))
+        for left in range(0, len(cells), width):
+            part = [_encode(column, raw) for column, raw in zip(self.columns_[left : left + width], cells[left:])]
+            for top in range(0, n, _ROWS):  # column after column is slow: every cell would fetch a line of memory
+                block = values[top : top + _ROWS]
+                for j, column in enumerate(part, start=left):
+                    block[:, j] = column[top : top + _ROWS]
         return values
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:

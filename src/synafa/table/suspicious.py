@@ -25,6 +25,7 @@ DISTINCT_TEXT = 0.9
 LEAST_ROWS = 20  # below this everything may be distinct
 MOST_NUMBERS = 30  # distinct numbers that may still be classes
 _SAMPLE = 20_000
+_HEAD = 100_000
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,8 @@ def _identity(column: pl.Series) -> Suspicion | None:
         return None
     if not column.dtype.is_numeric():
         return None
+    if _surely_none(seen.head(_HEAD).cast(pl.Float64).to_numpy(), len(seen)):
+        return None
     numbers = seen.cast(pl.Float64).to_numpy()
     if (numbers != np.floor(numbers)).any() or len(np.unique(numbers)) < DISTINCT * len(numbers):
         return None
@@ -132,6 +135,11 @@ def _identity(column: pl.Series) -> Suspicion | None:
         f"{name!r} has a different whole number in nearly every row, like an identifier; if it is one: --drop {name}."
     )
     return Suspicion(name, IDENTIFIER, text)
+
+
+def _surely_none(head: np.ndarray, n: int) -> bool:
+    """Whether the first cells alone show that a column of n is no identifier: fractions, or too many repetitions."""
+    return bool((head != np.floor(head)).any()) or len(head) - len(np.unique(head)) > (1 - DISTINCT) * n
 
 
 def _leak(column: pl.Series, classes: np.ndarray) -> Suspicion | None:
