@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from synafa.cli.options import MOST as MOST
 from synafa.errors import SynafaError
 
 if TYPE_CHECKING:
@@ -85,9 +86,6 @@ def parse_values(words: Iterable[str] | None, known: Sequence[str]) -> dict[str,
         values[name.strip()] = value.strip() or None
     check_names(values, known)
     return values
-
-
-MOST = 2**32 - 1  # of counts and seeds: what every library below takes
 
 
 def tell(notice: Any) -> None:

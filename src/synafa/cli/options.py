@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+MOST = 2**32 - 1  # of counts and seeds: what every library below takes
 Data = Annotated[
     Path,
     typer.Argument(
@@ -39,7 +40,7 @@ Group = Annotated[
     str | None,
     typer.Option("--group", help="Column that names the patient: rows of one stay together; it is no feature."),
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything that is drawn by lot.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, max=MOST, help="Seed of everything that is drawn by lot.")]
 NearlyNumeric = Annotated[
     str,
     typer.Option(

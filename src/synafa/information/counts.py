@@ -412,7 +412,7 @@ def check_labels(y: Any, n_rows: int) -> np.ndarray:
 
 def refuse_zero_characters(y: Any) -> None:
     """Refuse a text with a zero character while `y` is not a NumPy array yet, which drops it at the end of a text."""
-    dtype = getattr(y, "dtype", None)
+    dtype: Any = getattr(y, "dtype", None)
     if type(y).__module__.partition(".")[0] == "polars":
         found = not dtype.is_numeric() and any("\0" in str(label) for label in y.unique())
     else:

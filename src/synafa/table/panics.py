@@ -7,7 +7,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO
+from pathlib import Path
 
 
 class PanicError(Exception):
@@ -33,29 +33,29 @@ class _Held:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._holders, self._kept = 0, -1
-        self._printed: IO[bytes] | None = None
+        self._holders, self._kept, self._printed, self._name = 0, -1, -1, ""
 
     def hold(self) -> None:
         with self._lock:
             self._holders += 1
             if self._holders == 1:
-                self._printed = tempfile.TemporaryFile()
+                self._printed, self._name = tempfile.mkstemp(prefix="synafa-said-")
                 self._kept = os.dup(2)
-                os.dup2(self._printed.fileno(), 2)
+                os.dup2(self._printed, 2)
 
     def let_go(self) -> None:
         """What was printed comes out now, unless a panic is in it."""
         with self._lock:
             self._holders -= 1
-            if self._holders == 0 and self._printed is not None:
-                os.dup2(self._kept, 2)
-                os.close(self._kept)
-                with self._printed as printed:
-                    printed.seek(0)
-                    said = printed.read()
-                if b"panicked at" not in said:
-                    os.write(2, said)
+            if self._holders:
+                return
+            os.dup2(self._kept, 2)
+            said = Path(self._name).read_bytes()
+            for handle in (self._kept, self._printed):
+                os.close(handle)
+            os.unlink(self._name)
+            if b"panicked at" not in said:
+                os.write(2, said)
 
 
 _ERRORS = _Held()
