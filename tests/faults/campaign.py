@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-PATIENCE = 60  # seconds, after which an attempt counts as one without end
+PATIENCE = 120  # seconds of processor (the clock also runs while a process is stopped): then it has no end
 Attempt = Callable[[np.random.Generator, Path], str]
 
 
@@ -46,8 +46,8 @@ def run_campaign(campaign: Campaign, tries: int, seed: int = 0) -> Tally:
     tally = Tally(campaign.name)
     for i in range(tries):
         folder = Path(tempfile.mkdtemp(prefix="synafa-faults-"))
-        signal.signal(signal.SIGALRM, _no_end)
-        signal.alarm(PATIENCE)
+        signal.signal(signal.SIGPROF, _no_end)
+        signal.setitimer(signal.ITIMER_PROF, PATIENCE)
         try:
             tally.outcomes[campaign.attempt(np.random.default_rng([seed, i]), folder)] += 1
         except BaseException as error:
@@ -56,7 +56,7 @@ def run_campaign(campaign: Campaign, tries: int, seed: int = 0) -> Tally:
             where = traceback.format_exc(limit=-3)
             tally.failures.append(f"{campaign.name} seed={seed} attempt={i}: {type(error).__name__}: {error}\n{where}")
         finally:
-            signal.alarm(0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
             shutil.rmtree(folder, ignore_errors=True)
         tally.tries += 1
     return tally
