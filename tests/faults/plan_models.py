@@ -101,7 +101,7 @@ def judge(path: Path, rng: np.random.Generator) -> str:
         found = asked.next_feature(case)
         shares = np.array(list(found.probabilities.values()))
         assert np.isfinite(shares).all()
-        assert abs(shares.sum() - 1) < 1e-6
+        assert abs(shares.sum() - 1) < 1e-6, "no probabilities"
         json.dumps(found.to_dict()).encode()
         str(found).encode()
     rows = pl.DataFrame({c.name: _cells(c, rng) for c in columns})

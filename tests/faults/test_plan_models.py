@@ -44,3 +44,14 @@ def test_a_predictor_that_could_not_predict_is_refused(tmp_path, which, name, ch
     for load in (load_model, load_bedside):
         with pytest.raises(SynafaError, match="damaged"):
             load(tmp_path / "m.synafa")
+
+
+@pytest.mark.parametrize("which", [0, 1, 2], ids=["around a plan tree", "around a rule", "bare plan tree"])
+def test_a_predictor_that_is_there_but_not_described_is_refused(tmp_path, which):
+    kind, arrays, meta = copy.deepcopy(stored()[which])
+    holder = meta["policy"] if which == 0 else meta
+    holder["predictor"] = None
+    write_file(tmp_path / "m.synafa", kind, arrays, meta)
+    for load in (load_model, load_bedside):
+        with pytest.raises(SynafaError, match="'predictor' is not described"):
+            load(tmp_path / "m.synafa")

@@ -72,7 +72,7 @@ def evaluate(
     `synafa evaluate --data my.csv --target y --policies synafa,plan-tree,aaco --policy my_module:MyPolicy`
     """
     from synafa.evaluation import Evaluation
-    from synafa.evaluation.own_policy import own_policy
+    from synafa.evaluation.own_policy import find_policy, own_policy
     from synafa.evaluation.policies import build_policies, check_policy_names
 
     names = check_policy_names(split_names([policies]))
@@ -80,6 +80,8 @@ def evaluate(
         if path is not None:
             check_output(path, (".parquet",))
     wanted = _budgets(budgets)
+    for spec in policy or ():
+        find_policy(spec)  # a misspelt one is named before anything is computed
     if (dataset is None) == (own is None):
         raise SynafaError("Name either a dataset of the study (--dataset) or a table of your own (--data).")
     if own is not None:

@@ -22,7 +22,7 @@ def find_policy(spec: str) -> Any:
         When it cannot be imported, or is a class or an object that does not propose.
     """
     module, colon, attribute = spec.partition(":")
-    if not colon or not module or not attribute:
+    if not colon or not module or not attribute or module.startswith("."):
         raise SynafaError(f"Cannot read the policy {spec!r}; write module:Name, as in my_module:MyPolicy.")
     if "" not in sys.path:
         sys.path.insert(0, "")  # a module in the working directory
@@ -30,11 +30,16 @@ def find_policy(spec: str) -> Any:
         found = getattr(import_module(module), attribute)
     except ModuleNotFoundError as error:
         raise SynafaError(f"There is no module {error.name!r} for the policy {spec!r}; is it importable?") from None
-    except (ImportError, AttributeError) as error:
-        raise SynafaError(f"Cannot import {attribute!r} from {module!r}: {error}.") from error
+    except Exception as error:  # whatever the module itself raises
+        raise SynafaError(f"Cannot import {attribute!r} from {module!r}: {_in_words(error)}.") from error
     if not hasattr(found, "propose") and (inspect.isclass(found) or not callable(found)):
         raise SynafaError(f"{spec!r} has no method propose(values, mask, remaining); see synafa.evaluation.Policy.")
     return found
+
+
+def _in_words(error: BaseException) -> str:
+    """The error of someone else's code in one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split()).rstrip(".")[:300]
 
 
 def takes_budget(found: Any) -> bool:
@@ -74,17 +79,25 @@ def own_policy(spec: str, dataset: Dataset, budgets: Iterable[float], seed: int 
 def _parameters(found: Any) -> set[str]:
     if not callable(found) or (hasattr(found, "propose") and not inspect.isclass(found)):
         return set()
-    return set(inspect.signature(found).parameters)
+    try:
+        return set(inspect.signature(found).parameters)
+    except (TypeError, ValueError):  # one that is compiled and does not say
+        return set()
 
 
 def _made(found: Any, dataset: Dataset, budget: float, seed: int, spec: str) -> Policy:
     offered = {"dataset": dataset, "budget": budget, "seed": seed, "costs": dataset.costs, "prices": dataset.prices}
     policy = found
-    if inspect.isclass(found) or not hasattr(found, "propose"):
-        names = _parameters(found)
-        policy = found(**{name: value for name, value in offered.items() if name in names})
-    if hasattr(policy, "fit"):
-        policy = policy.fit(dataset.X[dataset.train], dataset.y[dataset.train]) or policy
+    try:
+        if inspect.isclass(found) or not hasattr(found, "propose"):
+            names = _parameters(found)
+            policy = found(**{name: value for name, value in offered.items() if name in names})
+        if hasattr(policy, "fit"):
+            policy = policy.fit(dataset.X[dataset.train], dataset.y[dataset.train]) or policy
+    except SynafaError:
+        raise
+    except Exception as error:  # someone else's code
+        raise SynafaError(f"{spec!r} cannot be made or fitted: {_in_words(error)}.") from error
     if not hasattr(policy, "propose"):
         raise SynafaError(f"{spec!r} has no method propose(values, mask, remaining); see synafa.evaluation.Policy.")
     return policy

@@ -166,6 +166,7 @@ def _put_together(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> 
 def _validate_model(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
     """The model's own parts by their schema; policy and predictor by theirs when they are read."""
     validate("model", {name: arrays[name] for name in arrays if "." not in name}, meta)
+    _refuse_undescribed(arrays, meta)
 
 
 def _around(
@@ -204,8 +205,15 @@ def _predictor(arrays: Mapping[str, np.ndarray], meta: Any, policy: Any) -> Any:
 def _validate_plan_tree(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
     """The tree and its prices by their schema, the predictor inside by its own."""
     validate("plan-tree", {name: a for name, a in arrays.items() if not name.startswith("predictor.")}, meta)
+    _refuse_undescribed(arrays, meta)
     if meta["predictor"] is not None:
         validate("predictor", _part(arrays, "predictor."), meta["predictor"])
+
+
+def _refuse_undescribed(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
+    """Refuse the arrays of a predictor that the model does not say it has: it would answer without probabilities."""
+    if meta["predictor"] is None and _part(arrays, "predictor."):
+        raise InvalidModelError("'predictor' is not described, but its arrays are there")
 
 
 def _part(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
