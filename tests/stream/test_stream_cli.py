@@ -112,3 +112,17 @@ def test_a_streamed_scan_refuses_empty_cells_and_halves(tables, capsys):
 def test_a_size_that_is_none_is_refused(tables, capsys):
     assert run(["pairs", str(tables / "parts"), "--target", "y", "--memory", "lots"]) == 2
     assert "--memory must be a size such as 4GB" in capsys.readouterr().err
+
+
+def test_names_and_notes_do_not_get_into_a_streamed_model(tmp_path, capsys):
+    table, model = tmp_path / "t.csv", tmp_path / "m.synafa"
+    rows = [f"patient {i},{i % 7},{'ill' if i % 7 > 3 else 'well'}" for i in range(300)]
+    table.write_text("name,lab,state\n" + "\n".join(rows) + "\n")
+    words = ["fit", str(table), "--target", "state", "--memory", "1kB", "-o", str(model)]
+    assert run(words) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "'name' has 300 different values" in said
+    assert "--drop" in said
+    assert not model.exists()
+    assert run([*words, "--drop", "name"]) == 0
+    assert b"patient" not in model.read_bytes()

@@ -121,6 +121,7 @@ def fit(
                 "give fewer rows, or leave them out and take --policy synafa."
             )
         found = counted(source, target, bins, drop, checkpoint, scheduler)
+        _no_free_text(found.encoder)
         columns = list(found.encoder.feature_names_)
         at_start, never = split_names(known, columns), split_names(unavailable, columns)
         rule = _synafa(_prices(prices, costs, columns, columns, at_start), settings)
@@ -174,6 +175,18 @@ def _stop(enough: str | None, most: int | None, floor: str | None) -> dict[str, 
     given = {name: value for name, value in stop.items() if value is not None}
     wanted_stop(given)
     return given or None
+
+
+def _no_free_text(encoder: Any) -> None:
+    """Texts of a column that looks like names or notes do not go into a model file."""
+    from synafa.table.encoder import MOST_CATEGORIES
+
+    for column in encoder.columns_:
+        if len(column.categories) > MOST_CATEGORIES:
+            raise SynafaError(
+                f"The text column {column.name!r} has {len(column.categories):,} different values, more than "
+                f"{MOST_CATEGORIES}; they would be stored in the model, so leave it out with --drop {column.name!r}."
+            )
 
 
 def _check_synafa(bins: int, cost_weight: float | None) -> None:
