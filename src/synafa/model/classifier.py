@@ -133,7 +133,7 @@ class AcquisitionClassifier(Answering, ClassifierMixin, StoredEstimator):
             self.policy_ = policy.fit(X, y, **options, groups=groups, progress=progress)
             self.predictor_ = policy.predictor_
         else:
-            self.policy_ = policy.fit(X, y, **options)
+            self.policy_ = policy.fit(X, y, **options, progress=progress)
             self.predictor_ = self._fit_predictor(X, y, progress)
         self._take_over(X)
         return self
@@ -192,12 +192,12 @@ class AcquisitionClassifier(Answering, ClassifierMixin, StoredEstimator):
         arrays = {f"policy.{name}": array for name, array in found.items()}
         arrays["ranges"] = np.where(np.isnan(self.ranges_), np.inf, self.ranges_)
         meta: dict[str, Any] = {
-            "policy_kind": "plan-tree" if isinstance(self.policy_, PlanTree) else "policy",
+            "policy_kind": self.policy_.kind,
             "policy": about,
             "predictor": None,  # a plan tree holds its own
             "error_costs": None if self.error_costs_ is None else self.error_costs_.to_meta(),
         }
-        if meta["policy_kind"] == "policy":
+        if meta["policy_kind"] != "plan-tree":
             more, meta["predictor"] = self.predictor_.to_arrays()
             arrays |= {f"predictor.{name}": array for name, array in more.items()}
         return arrays, meta
