@@ -108,16 +108,42 @@ def fit(
     groups, features = _groups(features, group)
     check_target(labels, target)
     columns = features.columns
+    if policy == "plan-tree":
+        from synafa.plan.inputs import check_width
+
+        check_width(len(columns))
     kept, suspicions = _look(features, labels, seed)
     names = kept.columns
     at_start = [name for name in split_names(known, columns) if name in names]
     never = [name for name in split_names(unavailable, columns) if name in names]
     spec = _prices(prices, costs, [*columns, *split_names(drop)], names, at_start)
-    model = _model(policy, spec, errors, seed, settings)
+    options: dict[str, Any] = {"known": at_start, "unavailable": never, "target": target}
+    alone = policy == "synafa" and _is_wide(names, bins, labels, errors)
+    model = _synafa(spec, settings) if alone else _model(policy, spec, errors, seed, settings)
     with progress_bar("Learning") as tell, announced(lambda text: tell(0.0, text)):
-        model.fit(kept, labels, known=at_start, unavailable=never, target=target, groups=groups, progress=tell)
+        model.fit(kept, labels, **options, **({} if alone else {"groups": groups}), progress=tell)
     model.save(output)
-    _report(_described(model.policy_, policy, names, kept.height, output, suspicions), output, as_json)
+    fitted = model if alone else model.policy_
+    _report(_described(fitted, policy, names, kept.height, output, suspicions), output, as_json)
+
+
+def _is_wide(names: Sequence[str], bins: int, labels: np.ndarray, errors: list[str] | None) -> bool:
+    """Whether the model is the policy alone: of so many features no predictor is learnt."""
+    from synafa.information.wide import is_wide
+
+    if not is_wide(len(names), bins, len(set(labels.tolist()))):
+        return False
+    if errors:
+        raise SynafaError(
+            f"--errors needs a predictor, and of {len(names):,} features none is learnt; leave it out, or give fewer "
+            "columns (--drop)."
+        )
+    typer.echo(
+        f"Note: of {len(names):,} features no predictor is learnt; the model says what to measure next, not what the "
+        "case is.",
+        err=True,
+    )
+    return True
 
 
 def _check_synafa(bins: int, cost_weight: float | None) -> None:

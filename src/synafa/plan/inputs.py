@@ -17,6 +17,7 @@ FOCUS_ROWS = 3_000  # up to so many rows the predictor learns once more, with th
 CROSS_FIT_ROWS = 20_000  # up to so many rows every row is judged by a predictor that did not see it
 FIVE_FOLD_ROWS = 5_000
 JUDGED_ROWS = 10_000  # of more rows, this many (at most 30 %) are held out and judged
+MOST_FEATURES = 2_000  # of more, a tree takes longer than anybody waits
 CHECKED_SHARE = 0.4  # of the judged rows confirm splits
 Progress = Callable[[float, str], None]
 
@@ -41,6 +42,15 @@ class Training:
     categories: Sequence[int]
     groups: np.ndarray | None
     seed: int
+
+
+def check_width(n_features: int) -> None:
+    """Refuse a table that is too wide for complete plans."""
+    if n_features > MOST_FEATURES:
+        raise SynafaError(
+            f"A plan tree takes up to {MOST_FEATURES:,} features, and these are {n_features:,}; use SynAFA (synafa fit "
+            "--policy synafa), or give fewer columns."
+        )
 
 
 def judged_rows(table: Training, fitter: Fitter, progress: Progress | None) -> Judged:
