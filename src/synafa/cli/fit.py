@@ -119,9 +119,10 @@ def fit(
     spec = _prices(prices, costs, [*columns, *split_names(drop)], names, at_start)
     options: dict[str, Any] = {"known": at_start, "unavailable": never, "target": target}
     alone = policy == "synafa" and _is_wide(names, bins, labels, errors)
-    model = _synafa(spec, settings) if alone else _model(policy, spec, errors, seed, settings)
+    model: Any = _synafa(spec, settings) if alone else _model(policy, spec, errors, seed, settings)
+    options |= {} if alone else {"groups": groups}
     with progress_bar("Learning") as tell, announced(lambda text: tell(0.0, text)):
-        model.fit(kept, labels, **options, **({} if alone else {"groups": groups}), progress=tell)
+        model.fit(kept, labels, **options, progress=tell)
     model.save(output)
     fitted = model if alone else model.policy_
     _report(_described(fitted, policy, names, kept.height, output, suspicions), output, as_json)
