@@ -9,7 +9,6 @@ import pytest
 from synafa.cli.app import run
 from synafa.information import wide
 from synafa.model.storage import load_model
-from synafa.plan import inputs
 from synafa.policy.wide_rule import WideRule
 
 
@@ -43,9 +42,8 @@ def test_error_costs_of_a_wide_table_are_refused_in_a_sentence(table, tmp_path, 
     assert not (tmp_path / "m.synafa").exists()
 
 
-def test_a_plan_tree_of_too_many_columns_names_the_other_policy(table, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(inputs, "MOST_FEATURES", 20)
+def test_a_plan_tree_of_too_many_columns_names_the_other_policy(table, tmp_path, capsys):
     assert run(["fit", str(table), "--target", "ill", "-o", str(tmp_path / "m.synafa")]) == 2
     said = capsys.readouterr().err
-    assert "takes up to 20 features, and these are 30; use SynAFA (synafa fit --policy synafa)" in said
+    assert "holds all pairs of features, which of 30 take 56.2 KiB; use SynAFA (synafa fit --policy synafa)" in said
     assert not (tmp_path / "m.synafa").exists()

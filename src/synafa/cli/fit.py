@@ -111,7 +111,7 @@ def fit(
     if policy == "plan-tree":
         from synafa.plan.inputs import check_width
 
-        check_width(len(columns))
+        check_width(len(columns), len(set(labels.tolist())))
     kept, suspicions = _look(features, labels, seed)
     names = kept.columns
     at_start = [name for name in split_names(known, columns) if name in names]

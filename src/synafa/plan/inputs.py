@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from synafa.errors import SynafaError
+from synafa.information.wide import dense_bytes, is_wide
+from synafa.memory import size_in_words
 from synafa.plan.build import deal_rows
 from synafa.plan.scorers import Parts
 from synafa.table.encoder import Column, TableEncoder
@@ -17,7 +19,6 @@ FOCUS_ROWS = 3_000  # up to so many rows the predictor learns once more, with th
 CROSS_FIT_ROWS = 20_000  # up to so many rows every row is judged by a predictor that did not see it
 FIVE_FOLD_ROWS = 5_000
 JUDGED_ROWS = 10_000  # of more rows, this many (at most 30 %) are held out and judged
-MOST_FEATURES = 2_000  # of more, a tree takes longer than anybody waits
 CHECKED_SHARE = 0.4  # of the judged rows confirm splits
 Progress = Callable[[float, str], None]
 
@@ -44,11 +45,12 @@ class Training:
     seed: int
 
 
-def check_width(n_features: int) -> None:
-    """Refuse a table that is too wide for complete plans."""
-    if n_features > MOST_FEATURES:
+def check_width(n_features: int, n_classes: int) -> None:
+    """Refuse a table so wide that a tree, which holds all pairs, would take more than `DENSE_LIMIT` for them."""
+    if is_wide(n_features, 2, n_classes):
+        size = size_in_words(dense_bytes(n_features, 2, n_classes))
         raise SynafaError(
-            f"A plan tree takes up to {MOST_FEATURES:,} features, and these are {n_features:,}; use SynAFA (synafa fit "
+            f"A plan tree holds all pairs of features, which of {n_features:,} take {size}; use SynAFA (synafa fit "
             "--policy synafa), or give fewer columns."
         )
 

@@ -36,7 +36,7 @@ def prepare(
     from synafa.money import ErrorCosts, PriceList
 
     names = encoder.feature_names_
-    check_width(len(names))
+    check_width(len(names), len(policy.classes_))
     budget, margin = policy.budget, policy.margin
     if budget is not None and not (np.isfinite(float(budget)) and float(budget) >= 0):
         raise SynafaError(f"budget must be a finite number of at least 0, or None, got: {budget!r}.")
