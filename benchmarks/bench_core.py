@@ -61,7 +61,7 @@ def episodes() -> None:
     (took,) = in_turns(lambda: policy.acquire(rows), rounds=3)
     line("acquire 12,000 rows, D = 784, budget 20", took, "s", 2.0)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    line("peak memory of this process, fit and acquire", peak, "GiB", 1.5)
+    line("peak memory of this process, fit and acquire", peak, "GiB", 1.2)
 
 
 def cold_starts() -> None:

@@ -135,17 +135,25 @@ def fit(
     groups, features = split_group(features, group)
     check_target(labels, target)
     columns = features.columns
+    if policy == "plan-tree":
+        from synafa.plan.inputs import check_width
+
+        check_width(len(columns), len(set(labels.tolist())))
     kept, suspicions = _look(features, labels, seed)
     names = kept.columns
     at_start = [name for name in split_names(known, columns) if name in names]
     never = [name for name in split_names(unavailable, columns) if name in names]
     spec = _prices(prices, costs, [*columns, *split_names(drop)], names, at_start)
-    model = _model(policy, spec, errors, seed, settings)
+    options: dict[str, Any] = {"known": at_start, "unavailable": never, "target": target}
+    alone = policy == "synafa" and _is_wide(names, bins, labels, errors)
+    model: Any = _synafa(spec, settings) if alone else _model(policy, spec, errors, seed, settings)
+    options |= {} if alone else {"groups": groups}
     with progress_bar("Learning") as tell, announced(lambda text: tell(0.0, text)):
-        model.fit(kept, labels, known=at_start, unavailable=never, target=target, groups=groups, progress=tell)
+        model.fit(kept, labels, **options, progress=tell)
     model.save(output)
-    summary = _described(model.policy_, policy, names, kept.height, output, suspicions)
-    if model.stop_ is not None:
+    fitted = model if alone else model.policy_
+    summary = _described(fitted, policy, names, kept.height, output, suspicions)
+    if not alone and model.stop_ is not None:
         summary["stop"] = model.stop_.describe()
         if model.stop_.floor is not None:
             summary["floor"] = model.stop_.floor.text
@@ -187,6 +195,25 @@ def _no_free_text(encoder: Any) -> None:
                 f"The text column {column.name!r} has {len(column.categories):,} different values, more than "
                 f"{MOST_CATEGORIES}; they would be stored in the model, so leave it out with --drop {column.name!r}."
             )
+
+
+def _is_wide(names: Sequence[str], bins: int, labels: np.ndarray, errors: list[str] | None) -> bool:
+    """Whether the model is the policy alone: of so many features no predictor is learnt."""
+    from synafa.information.wide import is_wide
+
+    if not is_wide(len(names), bins, len(set(labels.tolist()))):
+        return False
+    if errors:
+        raise SynafaError(
+            f"--errors needs a predictor, and of {len(names):,} features none is learnt; leave it out, or give fewer "
+            "columns (--drop)."
+        )
+    typer.echo(
+        f"Note: of {len(names):,} features no predictor is learnt; the model says what to measure next, not what the "
+        "case is.",
+        err=True,
+    )
+    return True
 
 
 def _check_synafa(bins: int, cost_weight: float | None) -> None:

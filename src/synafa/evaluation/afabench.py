@@ -159,12 +159,11 @@ class SynAFAMethod(MethodAdapter):
 
     def set_cost_param(self, cost_param: float) -> None:
         """The bits one unit of cost must promise (lambda)."""
-        from dataclasses import replace
 
         if not cost_param >= 0:
             raise SynafaError(f"The cost parameter must be 0 or more, got: {cost_param}.")
         self.policy.cost_weight = float(cost_param)
-        self.policy.rule_ = replace(self.policy.rule_, cost_weight=float(cost_param))
+        self.policy.rule_ = self.policy.rule_.with_cost_weight(float(cost_param))
 
     def _save_policy(self, folder: Path) -> None:
         save_model(self.policy, folder / "policy.synafa")

@@ -120,6 +120,7 @@ class Answer:
             lines.append(f"With it, for the same price: {', '.join(self.reveals)}.")
         if self.outcomes:
             lines.append("; ".join(outcome.text for outcome in self.outcomes) + ".")
+        lines.append(getattr(self.recommendation, "note", ""))
         return "\n".join(line for line in lines if line)
 
     def to_dict(self) -> dict[str, Any]:

@@ -122,6 +122,8 @@ def _recommend(model: Answering, observed: dict[str, Any], remaining: float | No
 def _untold(model: Answering, observed: dict[str, Any], unavailable: list[str]) -> tuple[str, str] | None:
     """A panel's member that is not told yet although another one was paid, and that one: it is at hand already."""
     names, rule = model.policy_.encoder_.feature_names_, model.policy_.rule_
+    if getattr(rule, "prices", None) is None:  # plain prices: nothing comes with anything
+        return None
     _, mask = encode_case(model.policy_.encoder_, observed)
     out = mask | names_to_mask(unavailable, names) | rule.unavailable | rule.known
     asked, untold = np.nonzero(reveal_matrix(model.policy_) & (mask & ~rule.known)[:, None] & ~out)
@@ -159,6 +161,8 @@ def _outcome(
 
 def _reveals(model: Answering, feature: str, observed: dict[str, Any]) -> tuple[str, ...]:
     """What comes with a feature in one panel and is not known yet."""
+    if getattr(model.policy_.rule_, "prices", None) is None:
+        return ()
     names, unavailable = model.policy_.encoder_.feature_names_, model.policy_.rule_.unavailable
     return tuple(
         names[k]

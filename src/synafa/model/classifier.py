@@ -24,6 +24,7 @@ from synafa.money.stops import StopRule
 from synafa.plan.plan_tree import PlanTree
 from synafa.policy.estimator import StoredEstimator, check_fitted, row_mask
 from synafa.policy.run import Run
+from synafa.policy.synafa import SynAFA
 from synafa.wording import worded
 
 
@@ -151,7 +152,8 @@ class AcquisitionClassifier(Answering, ClassifierMixin, StoredEstimator):
             self.policy_ = policy.fit(X, y, **options, groups=groups, progress=progress)
             self.predictor_ = policy.predictor_
         else:
-            self.policy_ = policy.fit(X, y, **options)
+            more = {"progress": progress} if isinstance(policy, SynAFA) else {}
+            self.policy_ = policy.fit(X, y, **options, **more)
             self.predictor_ = self._fit_predictor(values := self.policy_.encode(X), y, progress)
         self._take_over(self.policy_.encode(X) if values is None else values)
         if wanted is not None:
@@ -220,14 +222,14 @@ class AcquisitionClassifier(Answering, ClassifierMixin, StoredEstimator):
         arrays = {f"policy.{name}": array for name, array in found.items()}
         arrays["ranges"] = np.where(np.isnan(self.ranges_), np.inf, self.ranges_)
         meta: dict[str, Any] = {
-            "policy_kind": "plan-tree" if isinstance(self.policy_, PlanTree) else "policy",
+            "policy_kind": self.policy_.kind,
             "policy": about,
             "predictor": None,  # a plan tree holds its own
             "error_costs": None if self.error_costs_ is None else self.error_costs_.to_meta(),
         }
         if self.stop_ is not None:
             meta["stop"] = self.stop_.to_meta()
-        if meta["policy_kind"] == "policy":
+        if meta["policy_kind"] != "plan-tree":
             more, meta["predictor"] = self.predictor_.to_arrays()
             arrays |= {f"predictor.{name}": array for name, array in more.items()}
         return arrays, meta

@@ -183,7 +183,7 @@ register(
     Schema(
         arrays={"ranges": Array("f8", ("D", 7), infinity=True)},
         values={
-            "policy_kind": text(("policy", "plan-tree")),
+            "policy_kind": text(("policy", "wide-policy", "plan-tree")),
             "policy": Value(lambda value: None if isinstance(value, dict) else "is not the description of a policy"),
             "predictor": Value(_predictor),
             "error_costs": Value(_error_costs),

@@ -24,7 +24,7 @@ from synafa.model.validation import (
 )
 from synafa.money.prices import PriceList
 
-_BITS: dict[str, Any] = {
+BITS: dict[str, Any] = {
     "low": -1e-6,
     "high": 64.0,
 }  # information: rounding below zero is harmless, and no class needs 64 bits
@@ -129,50 +129,47 @@ def _check_graph(value: Any) -> str | None:
     return None if problem is None else f"has a value 'share' that {problem}"
 
 
-register(
-    "policy",
-    "rule",
-    Schema(
-        arrays={
-            "single": Array("f8", ("D",), **_BITS),
-            "pair": Array("f8", ("D", "D"), **_BITS),
-            "cond": Array("f8", ("D", "D", "bins"), **_BITS),
-            "costs": Array("f8", ("D",), 0.0, LARGEST),
-            "edges": Array("f8", ("D", "bins-1"), infinity=True),
-            "known": Array("b", ("D",)),
-            "unavailable": Array("b", ("D",)),
-        },
-        values={
-            "columns": Value(check_columns),
-            "classes": Value(check_classes),
-            "budget": number(0.0, LARGEST),
-            "cost_weight": number(0.0, LARGEST),
-            "pair_branch": flag(),
-            "affordability": text(("deployed", "pairs", "strict")),
-            "target": text(),
-            "prices": Value(_check_prices, optional=True),
-        },
-        sizes={"D": (1, MOST_FEATURES), "bins": (2, _MOST_BINS)},
-        checks=(_rule_fits,),
-    ),
+RULE_ARRAYS = {
+    "single": Array("f8", ("D",), **BITS),
+    "costs": Array("f8", ("D",), 0.0, LARGEST),
+    "edges": Array("f8", ("D", "bins-1"), infinity=True),
+    "known": Array("b", ("D",)),
+    "unavailable": Array("b", ("D",)),
+}
+RULE = Schema(
+    arrays={
+        **RULE_ARRAYS,
+        "pair": Array("f8", ("D", "D"), **BITS),
+        "cond": Array("f8", ("D", "D", "bins"), **BITS),
+    },
+    values={
+        "columns": Value(check_columns),
+        "classes": Value(check_classes),
+        "budget": number(0.0, LARGEST),
+        "cost_weight": number(0.0, LARGEST),
+        "pair_branch": flag(),
+        "affordability": text(("deployed", "pairs", "strict")),
+        "target": text(),
+        "prices": Value(_check_prices, optional=True),
+    },
+    sizes={"D": (1, MOST_FEATURES), "bins": (2, _MOST_BINS)},
+    checks=(_rule_fits,),
 )
-register(
-    "policy",
-    "training",
-    Schema(
-        arrays={
-            "specific": Array("f8", ("K", "D"), -1e-6, 1e6),
-            "class_counts": Array("iu", ("K",), 0),
-            "graph_depth": Array("i4", ("nodes",), 0, 2000),
-            "graph_classes": Array("i8", ("nodes", "K"), 0, _MOST_ROWS),
-            "graph_remaining": Array("f8", ("nodes",), -LARGEST, LARGEST),
-            "graph_source": Array("i4", ("edges",), 0),
-            "graph_target": Array("i4", ("edges",), 0),
-            "graph_passing": Array("i8", ("edges",), 0, _MOST_ROWS),
-            "graph_rare": Array("i8", ("depths",), 0, _MOST_ROWS),
-        },
-        values={"n_bins": whole(2, _MOST_BINS), "graph": Value(_check_graph)},
-        sizes={"nodes": (1, 1_000_000), "K": (2, 65_536)},
-        checks=(_training_fits,),
-    ),
+TRAINING = Schema(
+    arrays={
+        "specific": Array("f8", ("K", "D"), -1e-6, 1e6),
+        "class_counts": Array("iu", ("K",), 0),
+        "graph_depth": Array("i4", ("nodes",), 0, 2000),
+        "graph_classes": Array("i8", ("nodes", "K"), 0, _MOST_ROWS),
+        "graph_remaining": Array("f8", ("nodes",), -LARGEST, LARGEST),
+        "graph_source": Array("i4", ("edges",), 0),
+        "graph_target": Array("i4", ("edges",), 0),
+        "graph_passing": Array("i8", ("edges",), 0, _MOST_ROWS),
+        "graph_rare": Array("i8", ("depths",), 0, _MOST_ROWS),
+    },
+    values={"n_bins": whole(2, _MOST_BINS), "graph": Value(_check_graph)},
+    sizes={"nodes": (1, 1_000_000), "K": (2, 65_536)},
+    checks=(_training_fits,),
 )
+register("policy", "rule", RULE)
+register("policy", "training", TRAINING)

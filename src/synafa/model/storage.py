@@ -1,7 +1,7 @@
 """A model as one file: which kinds there are, what each must hold, how one is written and read back.
 
-"policy" is a SynAFA, "plan-tree" a PlanTree with its predictor, "model" an AcquisitionClassifier: one of the two with
-a predictor, error costs and ranges of values. No kind holds training rows.
+"policy" is a SynAFA, "wide-policy" one of a very wide table, "plan-tree" a PlanTree with its predictor, "model" an
+AcquisitionClassifier: one of these with a predictor, error costs and ranges of values. No kind holds training rows.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from synafa.arrays import read_any, read_file
+from synafa.arrays import read_any
 from synafa.errors import SynafaError
-from synafa.model import plan_schemas as plan_schemas  # these two declare what the parts must be
+from synafa.model import plan_schemas as plan_schemas  # these three declare what the parts must be
 from synafa.model import schemas as schemas
+from synafa.model import wide_schemas as wide_schemas
 from synafa.model.validation import InvalidModelError, validate
 from synafa.wording import worded
 
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from synafa.model.answering import Bedside
     from synafa.money.errors import ErrorCosts
     from synafa.money.stops import StopRule
-    from synafa.policy.rule import DecisionRule
+    from synafa.policy.rule import Rule
+
+_RULES = ("policy", "wide-policy")  # kinds that are a SynAFA
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -102,30 +105,36 @@ def load_bedside(path: str | os.PathLike[str]) -> Bedside:
         return Bedside(policy, *_around(policy, arrays, meta), _stop(meta))
 
 
-def load_rule(path: str | os.PathLike[str]) -> DecisionRule:
+def load_rule(path: str | os.PathLike[str]) -> Rule:
     """Only the decision rule of a saved SynAFA: enough to recommend, without scikit-learn and without compilation."""
-    arrays, meta = read_file(path, "policy")
+    kind, arrays, meta = read_any(path)
+    if kind not in _RULES:
+        raise SynafaError(f"{os.fspath(path)!r} holds a {kind}, but a policy is needed here.")
     with _Guard(path):
-        return _rule(arrays, meta)
+        return _rule(kind, arrays, meta)
 
 
 def _check_kind(path: str | os.PathLike[str], kind: str) -> None:
-    if kind not in ("model", "plan-tree", "policy"):
+    if kind not in ("model", "plan-tree", *_RULES):
         raise SynafaError(f"{os.fspath(path)!r} holds a {kind}, but a model is needed here.")
 
 
-def _rule(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> DecisionRule:
+def _rule(kind: str, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> Rule:
+    validate(kind, arrays, meta, ("rule",))
+    if kind == "wide-policy":
+        from synafa.policy.wide_rule import WideRule
+
+        return WideRule.from_arrays(arrays, meta)
     from synafa.policy.rule import DecisionRule
 
-    validate("policy", arrays, meta, ("rule",))
     return DecisionRule.from_arrays(arrays, meta)
 
 
 def _light_policy(kind: str, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> Any:
-    if kind == "policy":
+    if kind in _RULES:
         from synafa.model.answering import StoredRule
 
-        return StoredRule(_rule(arrays, meta))
+        return StoredRule(_rule(kind, arrays, meta))
     from synafa.plan.answering import StoredPlan
     from synafa.plan.store import restore
 
@@ -136,10 +145,10 @@ def _light_policy(kind: str, arrays: Mapping[str, np.ndarray], meta: Mapping[str
 
 
 def _policy(kind: str, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> Any:
-    if kind == "policy":
+    if kind in _RULES:
         from synafa.policy.synafa import SynAFA
 
-        validate("policy", arrays, meta)
+        validate(kind, arrays, meta)
         return SynAFA.from_arrays(arrays, meta)
     from synafa.plan.plan_tree import PlanTree
 

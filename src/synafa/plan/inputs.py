@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from synafa.errors import SynafaError
+from synafa.information.wide import dense_bytes, is_wide
+from synafa.memory import size_in_words
 from synafa.plan.build import deal_rows
 from synafa.plan.scorers import Parts
 from synafa.table.encoder import Column, TableEncoder
@@ -41,6 +43,16 @@ class Training:
     categories: Sequence[int]
     groups: np.ndarray | None
     seed: int
+
+
+def check_width(n_features: int, n_classes: int) -> None:
+    """Refuse a table so wide that a tree, which holds all pairs, would take more than `DENSE_LIMIT` for them."""
+    if is_wide(n_features, 2, n_classes):
+        size = size_in_words(dense_bytes(n_features, 2, n_classes))
+        raise SynafaError(
+            f"A plan tree holds all pairs of features, which of {n_features:,} take {size}; use SynAFA (synafa fit "
+            "--policy synafa), or give fewer columns."
+        )
 
 
 def judged_rows(table: Training, fitter: Fitter, progress: Progress | None) -> Judged:

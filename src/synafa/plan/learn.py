@@ -12,7 +12,7 @@ from synafa.errors import SynafaError
 from synafa.plan.build import Progress, Rows, Settings, build
 from synafa.plan.case import names_to_mask
 from synafa.plan.decide import Rule
-from synafa.plan.inputs import Judged, candidates_of
+from synafa.plan.inputs import Judged, candidates_of, check_width
 from synafa.plan.judge import Judge
 from synafa.plan.prices import Prices
 from synafa.plan.reasons import Overlap
@@ -36,6 +36,7 @@ def prepare(
     from synafa.money import ErrorCosts, PriceList
 
     names = encoder.feature_names_
+    check_width(len(names), len(policy.classes_))
     budget, margin = policy.budget, policy.margin
     if budget is not None and not (np.isfinite(float(budget)) and float(budget) >= 0):
         raise SynafaError(f"budget must be a finite number of at least 0, or None, got: {budget!r}.")

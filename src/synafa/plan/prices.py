@@ -61,7 +61,7 @@ class Prices:
 
     def with_copies(self, copies: np.ndarray, fills: bool) -> Prices:
         """The same where the values of copies, bool (D, D), follow from what is revealed."""
-        linked = self.reveals.astype(np.int64) @ copies.astype(np.int64) > 0
+        linked = self.reveals.astype(np.float32) @ copies.astype(np.float32) > 0  # counts up to 2 ** 24 are exact
         return replace(self, follows=linked & ~self.reveals, fills=fills)
 
     @cached_property

@@ -17,7 +17,7 @@ import numpy as np
 from synafa.errors import SynafaError
 from synafa.graph.shape import MAX_DEPTH, MIN_SHARE, DecisionGraph, Edge, Node
 from synafa.policy.recommendation import Recommendation
-from synafa.policy.rule import DecisionRule
+from synafa.policy.rule import Rule
 
 AT_START = "Known at the start"  # in place of a feature
 _Arrival = tuple[int, str, int, str]  # an edge before its target has a number
@@ -32,7 +32,7 @@ class _State:
     remaining: float
     rows: np.ndarray
 
-    def key(self, rule: DecisionRule) -> bytes:
+    def key(self, rule: Rule) -> bytes:
         left = ~(self.observed | rule.unavailable)
         return self.observed.tobytes() + np.float64(self.remaining).tobytes() + self.scores[left].tobytes()
 
@@ -96,7 +96,7 @@ class Counted:
 
 
 def build_graph(
-    rule: DecisionRule, codes: np.ndarray, y: np.ndarray, max_depth: int = MAX_DEPTH, min_share: float = MIN_SHARE
+    rule: Rule, codes: np.ndarray, y: np.ndarray, max_depth: int = MAX_DEPTH, min_share: float = MIN_SHARE
 ) -> DecisionGraph:
     """Follow the training rows through the rule, `max_depth` measurements deep.
 
@@ -106,7 +106,7 @@ def build_graph(
     return count_graph(rule, codes, y, max_depth, min(min_share, MIN_SHARE)).view(max_depth, min_share)
 
 
-def count_graph(rule: DecisionRule, codes: np.ndarray, y: np.ndarray, max_depth: int, min_share: float) -> Counted:
+def count_graph(rule: Rule, codes: np.ndarray, y: np.ndarray, max_depth: int, min_share: float) -> Counted:
     """As `build_graph`, with all that smaller graphs need."""
     n, n_classes, offset = len(codes), len(rule.classes), int(rule.known.any())
     nodes: list[Node] = []
@@ -157,7 +157,7 @@ def _check(max_depth: int, min_share: float) -> None:
         raise SynafaError(f"min_share must be a number of at least 0 and below 1, got: {min_share!r}.")
 
 
-def _start(rule: DecisionRule, codes: np.ndarray, add: Any) -> list[tuple[_State, list[_Arrival]]]:
+def _start(rule: Rule, codes: np.ndarray, add: Any) -> list[tuple[_State, list[_Arrival]]]:
     """The states before the first measurement: one, or one for each effect of the features known at the start."""
     everyone = _State(np.zeros(rule.n_features, bool), rule.single.copy(), rule.budget, np.arange(len(codes)))
     layer: list[tuple[_State, list[_Arrival]]] = [(everyone, [])]
@@ -182,7 +182,7 @@ def _start(rule: DecisionRule, codes: np.ndarray, add: Any) -> list[tuple[_State
 
 
 def _children(
-    rule: DecisionRule, codes: np.ndarray, state: _State, features: list[int], cost: float
+    rule: Rule, codes: np.ndarray, state: _State, features: list[int], cost: float
 ) -> Iterator[tuple[_State, str, str]]:
     """The states after measuring a feature and what comes with it, one for each result that some row has, in words."""
     observed = state.observed.copy()
@@ -191,13 +191,13 @@ def _children(
     for i, found in enumerate(results.tolist()):
         scores = state.scores
         for j, code in zip(features, found):
-            scores = np.maximum(scores, rule.cond_by_value[j, code])
+            scores = np.maximum(scores, rule.cond_row(j, code))
         words = ", ".join(rule.describe_code(j, code) for j, code in zip(features, found))
         result = rule.describe_result(features[0], found[0]) if len(features) == 1 else words
         yield _State(observed, scores, state.remaining - cost, state.rows[which.ravel() == i]), words, result
 
 
-def _recommendation(rule: DecisionRule, codes: np.ndarray, state: _State) -> Recommendation:
+def _recommendation(rule: Rule, codes: np.ndarray, state: _State) -> Recommendation:
     """The recommendation in a state; where its cases differ in the known value behind it, only the name is told."""
     found = rule.recommend(state.observed, codes[state.rows[0]], state.remaining)
     if found.given is not None and len(np.unique(codes[state.rows, rule.index(found.given)])) > 1:

@@ -16,6 +16,11 @@ from synafa.money.prices import TOLERANCE
 from synafa.policy.rule import AFFORDABILITY, DecisionRule
 
 
+def most_steps(costs: np.ndarray, budget: float) -> int:
+    """How many features the budget buys at most."""
+    return int((np.cumsum(np.sort(costs)) <= budget + TOLERANCE).sum())
+
+
 @dataclass(frozen=True, eq=False)
 class ManyRows:
     """The rule with its lists of pairs."""
@@ -27,9 +32,7 @@ class ManyRows:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Whole episodes of rows (n, D): order and branch (n, steps), what is known in the end, and money spent."""
         rule = self.rule
-        steps = int(
-            (np.cumsum(np.sort(rule.costs_in_group)) <= budget + TOLERANCE).sum()
-        )  # that the budget buys at most
+        steps = most_steps(rule.costs_in_group, budget)
         rest = (rule.cost_weight, budget, self._mode, force, steps)
         if rule.prices is not None:
             from synafa.policy import priced_kernels

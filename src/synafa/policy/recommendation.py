@@ -86,6 +86,8 @@ class Recommendation(Proposal):
         The price of `wanted` and the bits that it promises.
     remaining : float
         Budget before this measurement; below 0 when more was spent than there was.
+    note : str
+        What else a reader must know: what a model of a very wide table keeps; mostly empty.
     """
 
     partner: str | None = None
@@ -98,6 +100,7 @@ class Recommendation(Proposal):
     wanted_cost: float = 0.0
     wanted_information: float = 0.0
     comes_with: str | None = None
+    note: str = ""
 
     @property
     def reason(self) -> str:

@@ -7,14 +7,15 @@ The best proposal above zero wins, a pair only if strictly better than every sin
 larger `single` is acquired. With panels and groups a cost is the price now, and that of a pair is the price of its
 first member plus the price of the other one after it. This module needs NumPy alone, so that a saved model answers
 without compiling anything.
+`DecisionRule` holds the tables whole; `wide_rule.WideRule` only what decisions can reach.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -39,20 +40,18 @@ class Decision:
     other: int
 
 
-@dataclass(frozen=True, eq=False)
-class DecisionRule:
-    """Everything that a decision depends on.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Rule:
+    """Everything that a decision depends on, but for what is told by pairs and by known values.
 
-    `single` (D,), `pair` (D, D), `cond` (D, D, bins) in bits; `costs` (D,); `edges` (D, bins - 1); `known` (D,)
-    features that cost nothing and are known from the start; `unavailable` (D,) features that are never acquired;
-    `prices` the price list where there are panels or groups (then `costs` are its list prices), else None.
+    `single` (D,) in bits; `costs` (D,); `edges` (D, bins - 1); `known` (D,) features that cost nothing and are known
+    from the start; `unavailable` (D,) features that are never acquired; `prices` the price list where there are panels
+    or groups (then `costs` are its list prices), else None.
     """
 
     encoder: TableEncoder
     classes: tuple[Any, ...]
     single: np.ndarray
-    pair: np.ndarray
-    cond: np.ndarray
     costs: np.ndarray
     edges: np.ndarray
     known: np.ndarray
@@ -71,11 +70,6 @@ class DecisionRule:
     @property
     def n_features(self) -> int:
         return len(self.single)
-
-    @cached_property
-    def pair_scores(self) -> np.ndarray:
-        """pair - cost_weight * (cost + cost), (D, D), for plain costs."""
-        return self.pair - self.cost_weight * (self.costs[:, None] + self.costs[None, :])
 
     @cached_property
     def costs_in_group(self) -> np.ndarray:
@@ -116,10 +110,9 @@ class DecisionRule:
             return float(self.costs[paid].sum())
         return self.prices.cost_of(np.flatnonzero(paid).tolist())
 
-    @cached_property
-    def cond_by_value(self) -> np.ndarray:
-        """cond as (D, bins, D): the scores that every feature gets from one observed value, contiguous."""
-        return np.ascontiguousarray(self.cond.transpose(1, 2, 0))
+    @property
+    def n_bins(self) -> int:
+        return self.edges.shape[1] + 1
 
     def codes(self, values: np.ndarray) -> np.ndarray:
         """Codes of encoded rows, uint8 (n, D); NaN is filled first."""
@@ -131,11 +124,29 @@ class DecisionRule:
         scores = self.single.copy()
         given = np.full(self.n_features, -1)
         for k in np.flatnonzero(observed):
-            from_k = self.cond_by_value[k, codes[k]]
+            from_k = self.cond_row(int(k), int(codes[k]))
             better = from_k > scores
             scores[better] = from_k[better]
             given[better] = k
         return scores, given
+
+    def _deciding_scores(
+        self, observed: np.ndarray, codes: np.ndarray, hidden: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """`scores`, right at least for the hidden feature that wins."""
+        return self.scores(observed, codes)
+
+    def with_cost_weight(self, cost_weight: float) -> Self:
+        """The rule of another cost weight."""
+        return replace(self, cost_weight=cost_weight)
+
+    def cond_row(self, k: int, code: int) -> np.ndarray:
+        """I(Y; X_j | X_k = code) of all j, float64 (D,)."""
+        raise NotImplementedError
+
+    def pair_bits(self, j: int, k: int) -> float:
+        """I(X_j, X_k; Y)."""
+        raise NotImplementedError
 
     def decide(
         self,
@@ -150,7 +161,7 @@ class DecisionRule:
         hidden = ~(paid | self.unavailable)
         if unavailable is not None:
             hidden &= ~unavailable
-        scores, given = self.scores(observed, codes)
+        scores, given = self._deciding_scores(observed, codes, hidden)
         costs = self.costs_now(paid)
         net = scores - self.cost_weight * costs
         allowed = hidden & (costs <= remaining + TOLERANCE) if self.affordability == "strict" else hidden
@@ -160,25 +171,14 @@ class DecisionRule:
         if net[feature] > 0:
             branch = SINGLE if given[feature] < 0 else CONDITIONAL
             best = Decision(feature, branch, float(net[feature]), int(given[feature]))
-        return self._better_pair(np.flatnonzero(hidden), costs, remaining, best) if self.pair_branch else best
+        return self._better_pair(hidden, costs, remaining, best) if self.pair_branch else best
 
-    def _better_pair(self, members: np.ndarray, costs: np.ndarray, remaining: float, best: Decision) -> Decision:
-        """The best pair of `members` if it beats `best`, else `best`."""
-        if len(members) < 2:
-            return best
-        these = np.ix_(members, members)
-        together = self.pair_costs(costs)
-        scores = self.pair_scores if self.prices is None else self.pair - self.cost_weight * together
-        scores = np.triu(scores[these], k=1)
-        allowed = np.triu(np.ones_like(scores, dtype=bool), k=1)
-        if self.affordability != "deployed":
-            allowed &= together[these] <= remaining + TOLERANCE
-        scores = np.where(allowed, scores, -np.inf)
-        first, second = divmod(int(np.argmax(scores)), len(members))
-        score = float(scores[first, second])
-        if not score > best.score:
-            return best
-        j, k = int(members[first]), int(members[second])
+    def _better_pair(self, hidden: np.ndarray, costs: np.ndarray, remaining: float, best: Decision) -> Decision:
+        """The best pair of hidden features at the prices `costs` if it beats `best`, else `best`."""
+        raise NotImplementedError
+
+    def _of_pair(self, j: int, k: int, score: float) -> Decision:
+        """The decision that a pair j < k is: its member that tells more alone comes first."""
         return Decision(k, PAIR, score, j) if self.single[k] > self.single[j] else Decision(j, PAIR, score, k)
 
     def next_feature(
@@ -258,7 +258,8 @@ class DecisionRule:
         wanted, price = [decision.feature], costs[decision.feature]
         if decision.branch == PAIR:
             wanted = [decision.feature, decision.other]
-            price = self.pair_costs(costs)[min(wanted), max(wanted)]
+            plain = self.prices is None  # then no matrix of prices is made
+            price = costs[wanted].sum() if plain else self.pair_costs(costs)[min(wanted), max(wanted)]
         return Recommendation(
             feature=None,
             stop_reason=UNAFFORDABLE,
@@ -273,8 +274,8 @@ class DecisionRule:
         """The bits that a proposal promises."""
         j, other = decision.feature, decision.other
         if decision.branch == PAIR:
-            return float(self.pair[j, other])
-        return float(self.single[j] if decision.branch == SINGLE else self.cond[j, other, codes[other]])
+            return self.pair_bits(j, other)
+        return float(self.single[j] if decision.branch == SINGLE else self.cond_row(other, int(codes[other]))[j])
 
     def index(self, name: str) -> int:
         """The position of a feature; an unknown name is an error that offers close ones."""
@@ -313,51 +314,107 @@ class DecisionRule:
 
     def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Arrays and JSON values from which `from_arrays` makes the same rule."""
-        names = ("single", "pair", "cond", "costs", "edges", "known", "unavailable")
         classes = [c.item() if isinstance(c, np.generic) else c for c in self.classes]
-        settings = {
-            "budget": self.budget,
-            "cost_weight": self.cost_weight,
-            "pair_branch": self.pair_branch,
-            "affordability": self.affordability,
-            "target": self.target,
-        }
-        meta = {"columns": self.encoder.to_meta(), "classes": classes, **settings}
+        meta: dict[str, Any] = {"columns": self.encoder.to_meta(), "classes": classes}
         if self.prices is not None:
             meta["prices"] = self.prices.to_meta()
-        return {name: getattr(self, name) for name in names}, meta
+        return {name: getattr(self, name) for name in _ARRAYS}, meta | {name: getattr(self, name) for name in _SETTINGS}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> DecisionRule:
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> Self:
         """The rule that `to_arrays` described; shapes that do not fit together are refused."""
         try:
-            encoder = TableEncoder.from_meta(meta["columns"])
             rule = cls(
-                encoder=encoder,
+                encoder=TableEncoder.from_meta(meta["columns"]),
                 classes=tuple(meta["classes"]),
-                single=arrays["single"],
-                pair=arrays["pair"],
-                cond=arrays["cond"],
-                costs=arrays["costs"],
-                edges=arrays["edges"],
-                known=arrays["known"],
-                unavailable=arrays["unavailable"],
                 budget=float(meta["budget"]),
                 cost_weight=float(meta["cost_weight"]),
                 pair_branch=bool(meta["pair_branch"]),
                 affordability=str(meta["affordability"]),
                 target=str(meta["target"]),
                 prices=PriceList.from_meta(meta["prices"]) if meta.get("prices") is not None else None,
+                **{name: arrays[name] for name in _ARRAYS},
+                **cls._own_parts(arrays, meta),
             )
         except (KeyError, TypeError, ValueError) as error:
-            raise SynafaError("The model's decision rule is damaged; fit and save the model again.") from error
-        d, bins = rule.n_features, rule.cond.shape[-1]
-        shapes = {"pair": (d, d), "cond": (d, d, bins), "costs": (d,), "edges": (d, bins - 1)}
-        fits = all(getattr(rule, name).shape == shape for name, shape in shapes.items())
-        fits &= rule.prices is None or rule.prices.feature_names == rule.feature_names
-        if not fits or len(encoder.columns_) != d or rule.affordability not in AFFORDABILITY:
-            raise SynafaError("The model's decision rule is damaged; fit and save the model again.")
+            raise _damaged() from error
+        d = rule.n_features
+        listed = rule.prices is None or rule.prices.feature_names == rule.feature_names
+        fits = listed and rule.costs.shape == (d,) and rule.edges.ndim == 2 and len(rule.edges) == d and rule._fits()
+        if not fits or len(rule.encoder.columns_) != d or rule.affordability not in AFFORDABILITY:
+            raise _damaged()
         return rule
+
+    @classmethod
+    def _own_parts(cls, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields of a subclass from what `to_arrays` returned."""
+        raise NotImplementedError
+
+    def _fits(self) -> bool:
+        """Whether those fields have the shapes they must have."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DecisionRule(Rule):
+    """A rule with the information of all pairs: `pair` (D, D) and `cond` (D, D, bins) in bits."""
+
+    pair: np.ndarray
+    cond: np.ndarray
+
+    @cached_property
+    def pair_scores(self) -> np.ndarray:
+        """pair - cost_weight * (cost + cost), (D, D)."""
+        return self.pair - self.cost_weight * (self.costs[:, None] + self.costs[None, :])
+
+    @cached_property
+    def cond_by_value(self) -> np.ndarray:
+        """cond as (D, bins, D): the scores that every feature gets from one observed value, contiguous."""
+        return np.ascontiguousarray(self.cond.transpose(1, 2, 0))
+
+    def cond_row(self, k: int, code: int) -> np.ndarray:
+        return self.cond_by_value[k, code]
+
+    def pair_bits(self, j: int, k: int) -> float:
+        return float(self.pair[j, k])
+
+    def _better_pair(self, hidden: np.ndarray, costs: np.ndarray, remaining: float, best: Decision) -> Decision:
+        members = np.flatnonzero(hidden)
+        if len(members) < 2:
+            return best
+        these = np.ix_(members, members)
+        together = self.pair_costs(costs)
+        scores = self.pair_scores if self.prices is None else self.pair - self.cost_weight * together
+        scores = np.triu(scores[these], k=1)
+        allowed = np.triu(np.ones_like(scores, dtype=bool), k=1)
+        if self.affordability != "deployed":
+            allowed &= together[these] <= remaining + TOLERANCE
+        scores = np.where(allowed, scores, -np.inf)
+        first, second = divmod(int(np.argmax(scores)), len(members))
+        score = float(scores[first, second])
+        if not score > best.score:
+            return best
+        return self._of_pair(int(members[first]), int(members[second]), score)
+
+    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        arrays, meta = super().to_arrays()
+        return arrays | {"pair": self.pair, "cond": self.cond}, meta
+
+    @classmethod
+    def _own_parts(cls, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> dict[str, Any]:
+        return {"pair": arrays["pair"], "cond": arrays["cond"]}
+
+    def _fits(self) -> bool:
+        d = self.n_features
+        return self.pair.shape == (d, d) and self.cond.shape == (d, d, self.n_bins)
+
+
+_ARRAYS = ("single", "costs", "edges", "known", "unavailable")
+_SETTINGS = ("budget", "cost_weight", "pair_branch", "affordability", "target")
+
+
+def _damaged() -> SynafaError:
+    return SynafaError("The model's decision rule is damaged; fit and save the model again.")
 
 
 def check_amount(name: str, value: Any) -> float:

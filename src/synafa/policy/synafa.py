@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -17,13 +17,15 @@ from synafa.graph.shape import MAX_DEPTH, MIN_SHARE, DecisionGraph
 from synafa.information.codes import Discretizer
 from synafa.information.planes import BinaryPlanes
 from synafa.information.tables import InformationTables
+from synafa.information.wide import PackedRows, WideTables, is_wide
 from synafa.money.prices import PriceList
 from synafa.policy.branches import BRANCHES
 from synafa.policy.estimator import Case, Cells, Names, PolicyEstimator, check_fitted, row_mask
-from synafa.policy.many_rows import ManyRows
+from synafa.policy.many_rows import ManyRows, most_steps
 from synafa.policy.recommendation import Recommendation
-from synafa.policy.rule import AFFORDABILITY, DecisionRule, check_amount, name_mask
+from synafa.policy.rule import AFFORDABILITY, DecisionRule, Rule, check_amount, name_mask
 from synafa.policy.run import Run
+from synafa.policy.wide_rule import WideRule
 from synafa.table.encoder import Column, TableEncoder
 from synafa.wording import worded
 
@@ -52,7 +54,8 @@ class SynAFA(PolicyEstimator):
     Attributes
     ----------
     tables_ : InformationTables
-        Information of the training rows.
+        Information of the training rows; of very wide tables (from about 4,000 features) a `WideTables`, which gives
+        rows of it.
     classes_ : array (K,)
         The class labels.
     rule_ : DecisionRule
@@ -96,14 +99,19 @@ class SynAFA(PolicyEstimator):
     """
 
     classes_: np.ndarray
-    rule_: DecisionRule
-    tables_: InformationTables
+    rule_: Rule
+    tables_: InformationTables | WideTables
     y_: np.ndarray
     _prepared: ManyRows | None = None
     _codes: np.ndarray | BinaryPlanes  # absent in a model that was read from a file
     _counted: Any  # what a file holds of the decision graph
 
     reason_names = BRANCHES
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        """What its file is called inside."""
+        return "wide-policy" if isinstance(getattr(self, "rule_", None), WideRule) else "policy"
 
     def __init__(
         self,
@@ -119,12 +127,23 @@ class SynAFA(PolicyEstimator):
         self.pair_branch, self.affordability, self.n_bins, self.prices = pair_branch, affordability, n_bins, prices
 
     @worded
-    def fit(self, X: Any, y: Any = None, *, known: Names = (), unavailable: Names = (), target: str = "") -> SynAFA:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        known: Names = (),
+        unavailable: Names = (),
+        target: str = "",
+        progress: Callable[[float, str], Any] | None = None,
+    ) -> SynAFA:
         """Learn codes and information tables from training rows.
 
         Parameters
         ----------
         {training}
+        progress : function or None, default=None
+            Called as `progress(share, text)` while the pairs of a very wide table are counted.
 
         Returns
         -------
@@ -135,6 +154,11 @@ class SynAFA(PolicyEstimator):
         ------
         SynafaError
             When a setting, a name, a cost or the table cannot be used; the sentence names it.
+
+        Notes
+        -----
+        Where counts and tables of all pairs would take more than 1 GiB (from about 4,000 features in two bins and two
+        classes), only what decisions can reach is kept. The decisions are the same to the last bit.
         """
         self._check_settings()
         encoder, values = self._encode_training(X, y)
@@ -147,15 +171,25 @@ class SynAFA(PolicyEstimator):
                 encoder = _plain_encoder(planes.means)
             discretizer.edges_, discretizer.fill_ = planes.edges, encoder.fill_values_
             self._codes = planes
-            self.tables_ = InformationTables.from_counts(planes.counts())
         else:
             discretizer.fit(values)
             if encoder is None:
                 encoder = _plain_encoder(discretizer.fill_)
             discretizer.fill_ = encoder.fill_values_  # for text: the most frequent category
             self._codes = discretizer.transform(values)
-            self.tables_ = InformationTables.from_codes(self._codes, self.y_, self.n_bins)
-        return self._finish(encoder, discretizer, known, unavailable, target)
+        self.tables_ = self._tables()
+        return self._finish(encoder, discretizer, known, unavailable, target, progress)
+
+    def _tables(self) -> InformationTables | WideTables:
+        """The tables of the training rows, whole or in rows."""
+        codes, k = self._codes, len(self.classes_)
+        if isinstance(codes, BinaryPlanes):
+            if is_wide(self.n_features_in_, 2, k):
+                return WideTables.from_rows(PackedRows.from_planes(codes))
+            return InformationTables.from_counts(codes.counts())
+        if is_wide(self.n_features_in_, self.n_bins, k):
+            return WideTables.from_rows(PackedRows.from_codes(codes, self.y_, k, self.n_bins))
+        return InformationTables.from_codes(codes, self.y_, self.n_bins)
 
     def fit_stream(
         self,
@@ -248,10 +282,16 @@ class SynAFA(PolicyEstimator):
         return self._finish(found.encoder, discretizer, known, unavailable, target)
 
     def _finish(
-        self, encoder: TableEncoder, discretizer: Discretizer, known: Names, unavailable: Names, target: str
+        self,
+        encoder: TableEncoder,
+        discretizer: Discretizer,
+        known: Names,
+        unavailable: Names,
+        target: str,
+        progress: Callable[[float, str], Any] | None = None,
     ) -> SynAFA:
         """Make the rule of what was learnt."""
-        names = encoder.feature_names_
+        names, tables = encoder.feature_names_, self.tables_
         at_start = name_mask(known, names)
         prices = None
         if self.prices is not None:
@@ -260,23 +300,30 @@ class SynAFA(PolicyEstimator):
             known = [name for name, there in zip(names, at_start) if there]
             prices = PriceList.resolve(self.prices, names, known=known)
         costs = resolve_costs(self.costs, names) if prices is None else prices.price
-        self.rule_ = DecisionRule(
-            encoder=encoder,
-            classes=tuple(self.classes_.tolist()),
-            single=self.tables_.single,
-            pair=self.tables_.pair,
-            cond=self.tables_.cond,
-            costs=np.where(at_start, 0.0, costs),
-            edges=discretizer.edges_,
-            known=at_start,
-            unavailable=name_mask(unavailable, names),
-            budget=float(self.budget),
-            cost_weight=float(self.cost_weight),
-            pair_branch=bool(self.pair_branch),
-            affordability=self.affordability,
-            target=target or "the class",
-            prices=None if prices is None or prices.is_plain else prices,
-        )
+        common: dict[str, Any] = {
+            "encoder": encoder,
+            "classes": tuple(self.classes_.tolist()),
+            "single": tables.single,
+            "costs": np.where(at_start, 0.0, costs),
+            "edges": discretizer.edges_,
+            "known": at_start,
+            "unavailable": name_mask(unavailable, names),
+            "budget": float(self.budget),
+            "cost_weight": float(self.cost_weight),
+            "pair_branch": bool(self.pair_branch),
+            "affordability": self.affordability,
+            "target": target or "the class",
+            "prices": None if prices is None or prices.is_plain else prices,
+        }
+        if isinstance(tables, WideTables):
+            assert tables.rows is not None
+            if common["prices"] is not None:
+                raise SynafaError(
+                    f"With {len(names):,} features a policy takes plain prices only; leave panels and groups out."
+                )
+            self.rule_ = WideRule.of_rows(tables.rows, progress, **common)
+        else:
+            self.rule_ = DecisionRule(**common, pair=tables.pair, cond=tables.cond)
         self._discretizer = discretizer
         return self
 
@@ -310,9 +357,28 @@ class SynAFA(PolicyEstimator):
         n = len(codes)
         seen = row_mask(known, rule.feature_names, n) | rule.known
         blocked = row_mask(unavailable, rule.feature_names, n) | rule.unavailable
-        order, branch, mask, cost = self._many().acquire(codes, seen, blocked & ~seen, limit, on_stop == "fallback")
+        blocked = blocked & ~seen
+        force = on_stop == "fallback"
+        if isinstance(rule, WideRule):
+            order, branch, mask, cost = self._wide_episodes(codes, seen, blocked, limit, force)
+        else:
+            order, branch, mask, cost = self._many().acquire(codes, seen, blocked, limit, force)
         used = int((order >= 0).any(axis=0).sum())
         return Run(order[:, :used].copy(), branch[:, :used].copy(), mask, cost, rule.feature_names)
+
+    def _wide_episodes(
+        self, codes: np.ndarray, seen: np.ndarray, blocked: np.ndarray, limit: float, force: bool
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Order and branch (n, steps), final mask (n, D) and money spent (n,) of a wide rule."""
+        from synafa.policy import wide_episodes
+
+        assert isinstance(self.rule_, WideRule)
+        steps = most_steps(self.rule_.costs, limit)
+        order, branch, cost = wide_episodes.acquire(self.rule_, codes, seen, blocked, limit, force, steps)
+        rows, at = np.nonzero(order >= 0)
+        mask = seen.copy()
+        mask[rows, order[rows, at]] = True
+        return order, branch, mask, cost
 
     @worded
     def next_feature(
@@ -352,7 +418,12 @@ class SynAFA(PolicyEstimator):
         return self.rule_.next_feature(observed, remaining=remaining, unavailable=unavailable)
 
     def _propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self._many().propose(self._discretizer.transform(values), mask, remaining)
+        rule, codes = self.rule_, self._discretizer.transform(values)
+        if isinstance(rule, WideRule):
+            from synafa.policy import wide_episodes
+
+            return wide_episodes.propose(rule, codes, mask, remaining)
+        return self._many().propose(codes, mask, remaining)
 
     @property
     def codes_(self) -> np.ndarray:
@@ -416,7 +487,7 @@ class SynAFA(PolicyEstimator):
     def _from_arrays(cls, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> Self:
         from synafa.policy import graph_store
 
-        rule = DecisionRule.from_arrays(arrays, meta)
+        rule: Rule = (WideRule if "reach" in meta else DecisionRule).from_arrays(arrays, meta)
         costs = rule.costs if rule.prices is None else None
         policy = cls(
             rule.budget, costs, rule.cost_weight, rule.pair_branch, rule.affordability, meta["n_bins"], rule.prices
@@ -427,9 +498,11 @@ class SynAFA(PolicyEstimator):
             policy.feature_names_in_ = np.asarray(rule.feature_names, dtype=object)
         policy.classes_ = np.asarray(rule.classes)
         policy._counted = graph_store.from_arrays(arrays, meta["graph"], rule.classes, rule.feature_names)
-        policy.tables_ = InformationTables(
-            rule.single, rule.pair, rule.cond, arrays["specific"], arrays["class_counts"]
-        )
+        about = arrays["specific"], arrays["class_counts"]
+        if isinstance(rule, DecisionRule):
+            policy.tables_ = InformationTables(rule.single, rule.pair, rule.cond, *about)
+        else:
+            policy.tables_ = WideTables(rule.single, *about)
         policy._discretizer = Discretizer(policy.n_bins)
         policy._discretizer.edges_ = rule.edges
         policy._discretizer.fill_ = rule.encoder.fill_values_
@@ -459,6 +532,7 @@ class SynAFA(PolicyEstimator):
     def _many(self) -> ManyRows:
         """The rule for many rows, prepared once."""
         if self._prepared is None or self._prepared.rule is not self.rule_:
+            assert isinstance(self.rule_, DecisionRule)
             self._prepared = ManyRows(self.rule_)
         return self._prepared
 
