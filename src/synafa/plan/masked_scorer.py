@@ -50,7 +50,10 @@ class MaskedScorer:
         hidden, slots = nets * size + k, max(len(p.slot_weights) for p in predictors)
         self._part = part_numbers(parts, n)
         self._place = np.zeros(d, dtype=np.int64)  # of a number column among them; a text column -1, -2, ...
-        self._place[basis.numbers], self._place[basis.texts] = np.arange(len(basis.numbers)), ~np.arange(len(basis.texts))
+        self._place[basis.numbers], self._place[basis.texts] = (
+            np.arange(len(basis.numbers)),
+            ~np.arange(len(basis.texts)),
+        )
         self._base = np.zeros((len(parts), hidden), dtype=np.float32)
         self._numbers = np.zeros((len(parts), len(basis.numbers), WIDTH, hidden), dtype=np.float32)
         self._slot_weights = np.zeros((len(parts), slots, hidden), dtype=np.float32)
