@@ -29,49 +29,53 @@ def network_logits(  # type: ignore[no-untyped-def]
     then = np.empty((block, second.shape[1]), np.float32)
     last = np.empty((block, n_classes), np.float32)
     for begin in range(0, m, block):
-        size = min(block, m - begin)
+        end = min(begin + block, m)
+        own, size = rows[begin:end], end - begin
         for c in range(n_sets):
-            for i in range(size):
-                row = rows[begin + i]
-                _start(state[begin + i], first[i])
-                for place in range(start[c], start[c + 1]):
-                    j = more[place]
-                    there = np.float32(1.0) if known.size == 0 else known[row, j]
-                    _add(first[i], x[row, j], there, value_weights[j], mask_weights[j])
-                _rectify(first[i])
+            source = state[begin:end]
+            for place in range(start[c], start[c + 1]):
+                j = more[place]
+                _add(source, own, x, known, j, value_weights[j], mask_weights[j], first)
+                source = first
+            _rectify(source, size, first)
             np.dot(first[:size], second, then[:size])
-            for i in range(size):
-                _add_rectified(then[i], second_bias)
+            _add_rectified(then, size, second_bias)
             np.dot(then[:size], output, last[:size])
-            for i in range(size):
-                largest = last[i, 0] + output_bias[0]
-                for k in range(1, n_classes):
-                    largest = max(largest, last[i, k] + output_bias[k])
-                for k in range(n_classes):
-                    logits[k, c, begin + i] = last[i, k] + output_bias[k] - largest
+            _shifted(last, size, output_bias, logits[:, c, begin:end])
     return logits
 
 
 @njit(cache=True, nogil=True)
-def _start(state, hidden):  # type: ignore[no-untyped-def]
-    for h in range(hidden.size):
-        hidden[h] = state[h]
+def _add(hidden, rows, x, known, j, value_weights, mask_weights, out):  # type: ignore[no-untyped-def]
+    """First layer with feature j: its value (and that it is known) times the weights, added to `hidden`."""
+    for i in range(rows.size):
+        value = x[rows[i], j]
+        there = np.float32(1.0) if known.size == 0 else known[rows[i], j]
+        for h in range(out.shape[1]):
+            out[i, h] = hidden[i, h] + (value * value_weights[h] + there * mask_weights[h])
 
 
 @njit(cache=True, nogil=True)
-def _add(hidden, value, there, value_weights, mask_weights):  # type: ignore[no-untyped-def]
-    for h in range(hidden.size):
-        hidden[h] += value * value_weights[h] + there * mask_weights[h]
+def _rectify(hidden, size, out):  # type: ignore[no-untyped-def]
+    for i in range(size):
+        for h in range(out.shape[1]):
+            out[i, h] = hidden[i, h] if hidden[i, h] > 0 else np.float32(0.0)
 
 
 @njit(cache=True, nogil=True)
-def _rectify(hidden):  # type: ignore[no-untyped-def]
-    for h in range(hidden.size):
-        hidden[h] = hidden[h] if hidden[h] > 0 else np.float32(0.0)
+def _add_rectified(hidden, size, bias):  # type: ignore[no-untyped-def]
+    for i in range(size):
+        for g in range(bias.size):
+            total = hidden[i, g] + bias[g]
+            hidden[i, g] = total if total > 0 else np.float32(0.0)
 
 
 @njit(cache=True, nogil=True)
-def _add_rectified(hidden, bias):  # type: ignore[no-untyped-def]
-    for g in range(hidden.size):
-        total = hidden[g] + bias[g]
-        hidden[g] = total if total > 0 else np.float32(0.0)
+def _shifted(last, size, bias, logits):  # type: ignore[no-untyped-def]
+    """logits (K, size): the largest of every row becomes 0."""
+    for i in range(size):
+        largest = last[i, 0] + bias[0]
+        for k in range(1, bias.size):
+            largest = max(largest, last[i, k] + bias[k])
+        for k in range(bias.size):
+            logits[k, i] = last[i, k] + bias[k] - largest
