@@ -74,18 +74,19 @@ def train_members(work: Work, settings: NetworkSettings, with_linear: bool, few:
     nothing = np.zeros((work.cells.shape[1] + 1, len(work.prior)))
     if few or n_folds < 2:
         return Members(starts, nothing, 0.0, {"checkpoint": 0, "sharpness": 1.0, "linear_share": 0.0})
-    running, linear, judged = [], [], []
-    for e in range(n_folds):
-        train = work.fold != e
-        parts = work.cells[train], work.observed[train], work.y[train], work.feature_of
-        running.append(train_network(*parts, starts[e], settings, [work.seed, 3, e], work.weights, work.focus))
-        judged.append(_masked_rows(work, np.flatnonzero(~train), [work.seed, 4, e]))
-        if with_linear:
-            progress(0.02 + 0.08 * e / n_folds, "training the predictor")
-            linear.append(fit_linear(*parts, work.prior, [work.seed, 5, e], work.weights, work.focus))
-    truth = np.concatenate([y for _, y in judged])
+    trained = [work.fold != e for e in range(n_folds)]
+    parts = [(work.cells[own], work.observed[own], work.y[own], work.feature_of) for own in trained]
+    judged = [_masked_rows(work, np.flatnonzero(~own), [work.seed, 4, e]) for e, own in enumerate(trained)]
+    counted, linear = (work.weights, work.focus), []
     with ThreadPoolExecutor(min(_threads(), n_folds)) as pool:
+        if with_linear:
+            jobs = [pool.submit(fit_linear, *parts[e], work.prior, [work.seed, 5, e], *counted) for e in range(n_folds)]
+            for e, job in enumerate(jobs):
+                progress(0.02 + 0.08 * e / n_folds, "training the predictor")
+                linear.append(job.result())
+        running = [train_network(*parts[e], starts[e], settings, [work.seed, 3, e], *counted) for e in range(n_folds)]
         best, losses = _train_together(running, starts, judged, settings, work.weights, progress, pool)
+    truth = np.concatenate([y for _, y in judged])
     logits = np.concatenate([forward(known, net)[2] for net, (known, _) in zip(best, judged)])
     sharpness = best_sharpness(logits, work.prior, truth, work.weights)
     networks = [_sharpened(net, work.prior, sharpness) for net in best]
