@@ -104,6 +104,15 @@ def test_many_sets_have_the_utilities_of_each(utility: Utility) -> None:
     np.testing.assert_allclose(planes, [utility(each, y) for each in proba], rtol=1e-12)
 
 
+def test_costs_of_probable_classes_are_their_mean() -> None:
+    rng = np.random.default_rng(0)
+    matrix = np.array([[0.0, 1.0, 5.0], [2.0, 0.0, 1.0], [9.0, 3.0, 0.0]])
+    utility, truth = MoneyUtility(matrix), rng.dirichlet(np.ones(3), size=50)
+    planes = np.ascontiguousarray(np.moveaxis(rng.dirichlet(np.ones(3), size=(4, 50)), 2, 0))
+    each = [truth[:, k] * utility.planes(planes, np.full(50, k)) for k in range(3)]
+    np.testing.assert_allclose(utility.planes(planes, truth), np.sum(each, axis=0), rtol=1e-12)
+
+
 def test_evicted_sets_are_judged_again_and_forget_their_rows() -> None:
     X = np.random.default_rng(0).normal(size=(40, 8))
     y = (X[:, 0] > 0).astype(int)
