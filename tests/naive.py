@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from math import inf, log2
+from math import exp, inf, log2
 
 # --- codes ---------------------------------------------------------------------------------------------------------
 
@@ -232,3 +232,35 @@ def local_search(tables, x, members, tolerance=1e-4):
             return swaps, members
         swaps.append(swap)
         members = (members - {swap[0]}) | {swap[1]}
+
+
+# --- networks ------------------------------------------------------------------------------------------------------
+
+
+def softmax(logits):
+    """Probabilities of a list of logits."""
+    parts = [exp(logit - max(logits)) for logit in logits]
+    return [part / sum(parts) for part in parts]
+
+
+def dense(inputs, weights, bias, rectified):
+    """One layer: a list of inputs, a row of weights for every output."""
+    sums = [b + sum(float(w) * x for w, x in zip(row, inputs)) for row, b in zip(weights, bias)]
+    return [max(total, 0.0) for total in sums] if rectified else sums
+
+
+def masked_network(row, features, layers):
+    """Class probabilities of the network `[x*m, m] -> h -> h -> K`; `features` are known, except where NaN."""
+    known = [float(j in features and x == x) for j, x in enumerate(row)]
+    inputs = [float(x) if there else 0.0 for x, there in zip(row, known)] + known
+    w1, b1, w2, b2, w3, b3 = layers
+    return softmax(dense(dense(dense(inputs, w1, b1, True), w2, b2, True), w3, b3, False))
+
+
+def adam(weight, gradients, rates, decay):
+    """One number under Adam with decoupled decay."""
+    m = v = 0.0
+    for t, (g, rate) in enumerate(zip(gradients, rates), start=1):
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+        weight = weight * (1 - rate * decay) - rate * (m / (1 - 0.9**t)) / ((v / (1 - 0.999**t)) ** 0.5 + 1e-8)
+    return weight

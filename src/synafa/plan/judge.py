@@ -1,7 +1,7 @@
 """Judges feature sets: the utility of every row when just these features are known, computed once and remembered.
 
-Rows are handled in chunks of a fixed size by as many threads as there are, each chunk by one thread alone, so that
-results do not depend on the number of threads.
+Rows are handled in chunks and sets in groups of a fixed size by as many threads as there are, each piece by one thread
+alone, so that results do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +21,7 @@ from synafa.plan.utility import Utility
 
 Set = tuple[int, ...]
 _CACHE_BYTES = 400_000_000
+_MANY_CHUNKS = 8  # from so many on, a chunk of rows is the piece of work; of fewer, a group of sets on a chunk
 
 
 class Judge:
@@ -68,21 +71,21 @@ class Judge:
         """The utility of each row when `asked` and one element of `more` are known, float32 (m, len(more))."""
         base = self.closed(asked)
         keys = [tuple(sorted({*base, *(k for j in extra for k in self.prices.closures[j])})) for extra in more]
-        out = np.empty((len(rows), len(keys)), dtype=np.float32)
+        out = np.empty((len(keys), len(rows)), dtype=np.float32)
         todo = []
         for column, key in enumerate(keys):
             kept = self._cache.get(key)
             if kept is not None:
                 self._cache.move_to_end(key)
-                out[:, column] = kept[rows]
-            if kept is None or np.isnan(out[:, column]).any():
+                np.take(kept, rows, out=out[column])
+            if kept is None or np.isnan(out[column]).any():
                 todo.append(column)
         if todo:
             inside = set(base)
             self._compute(base, [(c, tuple(k for k in keys[c] if k not in inside)) for c in todo], rows, out)
             for column in todo:
-                self._remember(keys[column], rows, out[:, column])
-        return out
+                self._remember(keys[column], rows, out[column])
+        return out.T
 
     def proba(self, asked: Sequence[int], rows: np.ndarray) -> np.ndarray:
         """Honest class probabilities of the rows when `asked` are known, (m, K)."""
@@ -95,6 +98,7 @@ class Judge:
         """Threads for the time of a search; linear algebra then runs on one thread in each."""
         from threadpoolctl import threadpool_limits
 
+        import_module("scipy.linalg.cython_blas")  # what the kernels multiply by is limited only once it is loaded
         with threadpool_limits(1), ThreadPoolExecutor(max(self.threads, 1)) as pool:
             self._pool = pool if self.threads > 1 else None
             try:
@@ -104,31 +108,41 @@ class Judge:
 
     def _compute(self, base: Set, columns: list[tuple[int, Set]], rows: np.ndarray, out: np.ndarray) -> None:
         self.evaluations += len(rows) * len(columns)
+        scorer, chunks = self.scorer, self._chunks(rows)
+        size = max(1, scorer.group // max(len(chunks[0][1]), 1))
+        groups = [columns[i : i + size] for i in range(0, len(columns), size)]
 
-        def work(piece: tuple[slice, np.ndarray]) -> None:
-            where, chunk = piece
-            state = self.scorer.open(base, chunk)
-            for column, extra in columns:
-                out[where, column] = self.measure(self.scorer.proba(state, chunk, extra), self.truth[chunk])
+        def judge(piece: tuple[slice, np.ndarray, Any, list[tuple[int, Set]]]) -> None:
+            where, chunk, state, group = piece
+            proba = scorer.sweep(state, chunk, [extra for _, extra in group])
+            for (column, _), found in zip(group, self.measure.planes(proba, self.truth[chunk])):
+                out[column, where] = found
 
-        self._run(work, self._chunks(rows))
+        def judge_all(piece: tuple[slice, np.ndarray]) -> None:
+            state = scorer.open(base, piece[1])
+            for group in groups:
+                judge((*piece, state, group))
+
+        if len(chunks) >= _MANY_CHUNKS or len(groups) == 1:
+            self._run(judge_all, chunks)
+        else:
+            states = self._run(lambda piece: scorer.open(base, piece[1]), chunks)
+            self._run(judge, [(*piece, state, group) for piece, state in zip(chunks, states) for group in groups])
 
     def _chunks(self, rows: np.ndarray) -> list[tuple[slice, np.ndarray]]:
         size = self.scorer.chunk
         return [(slice(i, i + size), rows[i : i + size]) for i in range(0, max(len(rows), 1), size)]
 
-    def _run(self, work: Callable[[tuple[slice, np.ndarray]], None], pieces: list[tuple[slice, np.ndarray]]) -> None:
+    def _run(self, work: Callable[[Any], Any], pieces: Sequence[Any]) -> list[Any]:
         if self._pool is None or len(pieces) == 1:
-            for piece in pieces:
-                work(piece)
-        else:
-            list(self._pool.map(work, pieces))
+            return [work(piece) for piece in pieces]
+        return list(self._pool.map(work, pieces))
 
     def _remember(self, key: Set, rows: np.ndarray, found: np.ndarray) -> None:
         kept = self._cache.get(key)
         if kept is None:
-            if len(self._cache) >= self._most:
-                self._cache.popitem(last=False)
-            kept = np.full(self.n, np.nan, dtype=np.float32)
+            full = len(self._cache) >= self._most
+            kept = self._cache.popitem(last=False)[1] if full else np.empty(self.n, dtype=np.float32)
+            kept.fill(np.nan)
             self._cache[key] = kept
         kept[rows] = found

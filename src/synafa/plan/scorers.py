@@ -12,20 +12,28 @@ from typing import Any, Protocol
 
 import numpy as np
 
-Features = Sequence[int]
-Parts = Sequence[tuple[Any, np.ndarray]]
+from synafa.plan.masked_scorer import MaskedScorer, fits
+from synafa.plan.parts import Features, Parts, flat, part_numbers
+from synafa.predictor.model import MaskedPredictor
+
 _KEEP_BYTES = 600_000_000  # contributions up to this size are computed once and kept
 
 
 class Scorer(Protocol):
-    """`open` makes the state of a feature set on some rows; `proba` predicts from it, with more features added."""
+    """`open` makes the state of a feature set on some rows; `proba` predicts from it, with more features added.
+
+    `sweep` predicts for several additions at once: probabilities (K, C, m).
+    """
 
     n_classes: int
     chunk: int  # rows that are best handled together
+    group: int  # rows times additions that are
 
     def open(self, features: Features, rows: np.ndarray) -> Any: ...
 
     def proba(self, state: Any, rows: np.ndarray, more: Features = ()) -> np.ndarray: ...
+
+    def sweep(self, state: Any, rows: np.ndarray, more: Sequence[Features]) -> np.ndarray: ...
 
 
 class NetworkScorer:
@@ -34,7 +42,7 @@ class NetworkScorer:
     def __init__(self, layers: Sequence[np.ndarray], values: np.ndarray) -> None:
         w1, self._b1, w2, self._b2, w3, self._b3 = (np.asarray(layer, dtype=np.float32) for layer in layers)
         d = w1.shape[1] // 2
-        self._known = None
+        self._known = np.empty((0, 0), dtype=np.float32)  # every value is there
         missing = np.isnan(values)
         if missing.any():
             self._known = np.asfortranarray(~missing, dtype=np.float32)
@@ -44,25 +52,29 @@ class NetworkScorer:
         self._w2, self._w3 = np.ascontiguousarray(w2.T), np.ascontiguousarray(w3.T)
         self.n_classes = len(self._b3)
         self.chunk = max(256, 131_072 // len(self._b1))
+        self.group = 2048
 
     def open(self, features: Features, rows: np.ndarray) -> np.ndarray:
         chosen = np.asarray(features, dtype=np.int64)
         state = self._x[rows[:, None], chosen] @ self._wx[chosen]
-        if self._known is None:
+        if not self._known.size:
             state += self._wm[chosen].sum(axis=0)
         else:
             state += self._known[rows[:, None], chosen] @ self._wm[chosen]
         return state + self._b1
 
     def proba(self, state: np.ndarray, rows: np.ndarray, more: Features = ()) -> np.ndarray:
-        hidden = state
-        for j in more:
-            added = self._x[rows, j][:, None] * self._wx[j]
-            added += self._wm[j] if self._known is None else self._known[rows, j][:, None] * self._wm[j]
-            hidden = np.add(hidden, added, out=added)
-        hidden = np.maximum(hidden, 0.0) @ self._w2
-        hidden += self._b2
-        return softmax(np.maximum(hidden, 0.0, out=hidden) @ self._w3 + self._b3)
+        return self.sweep(state, rows, [more])[:, 0].T
+
+    def sweep(self, state: np.ndarray, rows: np.ndarray, more: Sequence[Features]) -> np.ndarray:
+        from synafa.plan.network_kernels import network_logits
+
+        added, start = flat(more)
+        first = self._x, self._known, self._wx, self._wm
+        proba = network_logits(state, rows, *first, self._w2, self._b2, self._w3, self._b3, added, start)
+        np.exp(proba, out=proba)
+        proba /= proba.sum(axis=0)
+        return proba
 
 
 class AdditiveScorer:
@@ -87,6 +99,7 @@ class AdditiveScorer:
             self._kept = dict(enumerate(whole))
         self.n_classes = self._head(self._base[self._part[:1]], np.arange(1)).shape[1]
         self.chunk = int(np.clip(131_072 // self._base.shape[1], 256, 16_384))
+        self.group = 1 << 40  # all additions of a chunk in turn
 
     def open(self, features: Features, rows: np.ndarray) -> np.ndarray:
         state = self._base[self._part[rows]]
@@ -98,6 +111,9 @@ class AdditiveScorer:
         for j in more:
             state = state + self._contribution(j)[rows]
         return self._head(state, rows)
+
+    def sweep(self, state: np.ndarray, rows: np.ndarray, more: Sequence[Features]) -> np.ndarray:
+        return np.stack([self.proba(state, rows, features).T for features in more], axis=1)
 
     def _contribution(self, j: int) -> np.ndarray:
         kept = self._kept.get(j)
@@ -136,6 +152,7 @@ class OpaqueScorer:
         self._values = values
         self.n_classes = n_classes
         self.chunk = 4096
+        self.group = 1 << 40  # one call at a time for the rows of a chunk: a stranger may not be ready for more
 
     def open(self, features: Features, rows: np.ndarray) -> tuple[int, ...]:
         return tuple(features)
@@ -151,12 +168,17 @@ class OpaqueScorer:
             out[where] = self._predictors[number].predict_proba(values, np.broadcast_to(mask, values.shape))
         return out
 
+    def sweep(self, state: tuple[int, ...], rows: np.ndarray, more: Sequence[Features]) -> np.ndarray:
+        return np.stack([self.proba(state, rows, features).T for features in more], axis=1)
+
 
 def make_scorer(parts: Parts, values: np.ndarray, n_classes: int) -> Scorer:
     """The fastest scorer that the parts' predictors allow."""
     first = parts[0][0]
     if len(parts) == 1 and hasattr(first, "layers") and hasattr(first, "n_features"):
         return NetworkScorer(first.layers, values)
+    if all(isinstance(predictor, MaskedPredictor) for predictor, _ in parts) and fits(parts, values):
+        return MaskedScorer(parts, values)
     if all(is_additive(predictor) for predictor, _ in parts):
         return AdditiveScorer(parts, values)
     return OpaqueScorer(parts, values, n_classes)
@@ -166,15 +188,6 @@ def is_additive(predictor: Any) -> bool:
     """Whether a predictor offers contributions, a base and a head."""
     needed = ("contributions", "contribution", "base", "head")
     return bool(getattr(predictor, "is_additive", True)) and all(hasattr(predictor, name) for name in needed)
-
-
-def part_numbers(parts: Parts, n: int) -> np.ndarray:
-    """Which part each row belongs to, int32 (n,)."""
-    number = np.full(n, -1, dtype=np.int32)
-    for index, (_, rows) in enumerate(parts):
-        number[rows] = index
-    assert (number >= 0).all()
-    return number
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:

@@ -21,12 +21,17 @@ _JITTER_SCALE = 0.5
 
 
 class Utility(Protocol):
-    """Per-row utility of probabilities (n, K) given classes (n,); `unit` is what it is measured in."""
+    """Per-row utility of probabilities given classes (n,); `unit` is what it is measured in.
+
+    Called with (n, K); `planes` takes those of C sets of features on the same rows, (K, C, n), and returns (C, n).
+    """
 
     @property
     def unit(self) -> str: ...
 
     def __call__(self, proba: np.ndarray, y: np.ndarray) -> np.ndarray: ...
+
+    def planes(self, proba: np.ndarray, y: np.ndarray) -> np.ndarray: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,14 +49,18 @@ class LogUtility:
     unit: str = "bits"
 
     def __call__(self, proba: np.ndarray, y: np.ndarray) -> np.ndarray:
-        at = (np.arange(len(y)), y)
+        return self.planes(proba.T[:, None], y)[0]
+
+    def planes(self, proba: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Utilities (C, n) of probabilities (K, C, n)."""
         prior = self.prior.astype(proba.dtype)
-        if self.class_weighted:
-            reweighted = proba * prior
-            natural, balanced = reweighted[at] / reweighted.sum(axis=1), proba[at]
-        else:
-            reweighted = proba / prior
-            natural, balanced = proba[at], reweighted[at] / reweighted.sum(axis=1)
+        factor = prior if self.class_weighted else 1 / prior
+        own = _of_class(proba, y)
+        total = proba[0] * factor[0]
+        for share, part in zip(factor[1:], proba[1:]):
+            total += share * part
+        reweighted = own * factor[y] / total
+        natural, balanced = (reweighted, own) if self.class_weighted else (own, reweighted)
         weight = (1.0 / (len(prior) * prior))[y]
         floor = np.exp(CLIP, dtype=proba.dtype)
         total = weight * np.log(np.maximum(balanced, floor)) + np.log(np.maximum(natural, floor))
@@ -79,11 +88,15 @@ class MoneyUtility:
     unit: str = "money"
 
     def __call__(self, proba: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return self.planes(proba.T[:, None], y)[0]
+
+    def planes(self, proba: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Utilities (C, n) of probabilities (K, C, n)."""
         exact = self._paid(proba, y)
         if not self.smooth:
             return -exact
-        jitters = np.exp(np.random.default_rng(0).normal(0.0, _JITTER_SCALE, (_JITTERS, proba.shape[1])))
-        around = np.mean([self._paid(proba * jitter, y) for jitter in jitters], axis=0)
+        jitters = np.exp(np.random.default_rng(0).normal(0.0, _JITTER_SCALE, (_JITTERS, len(proba))))
+        around = np.mean([self._paid(proba * jitter[:, None, None], y) for jitter in jitters], axis=0)
         return -0.5 * (exact + around)
 
     def exact(self) -> MoneyUtility:
@@ -92,5 +105,12 @@ class MoneyUtility:
 
     def _paid(self, proba: np.ndarray, y: np.ndarray) -> np.ndarray:
         """What the decisions cost; `y` are classes (n,), or how probable each class is (n, K)."""
-        decided = (proba @ self.matrix).argmin(axis=1)
-        return self.matrix[y, decided] if y.ndim == 1 else (y * self.matrix[:, decided].T).sum(axis=1)
+        decided = np.tensordot(self.matrix, proba, axes=(0, 0)).argmin(axis=0)
+        return self.matrix[y, decided] if y.ndim == 1 else np.einsum("nk,kcn->cn", y, self.matrix[:, decided])
+
+
+def _of_class(proba: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The probability (C, n) of each row's class out of (K, C, n)."""
+    k, c, n = proba.shape
+    place = np.arange(c * n).reshape(c, n) + y * (c * n)
+    return proba.reshape(k, c * n).ravel().take(place)

@@ -2,12 +2,14 @@
 
 A member is trained on all folds but one, on freshly masked copies of its rows, and judged on masked copies of the fold
 it did not see. The step at which networks stop, their sharpness and the share of the linear model are chosen on these
-judgements together. The networks of all folds stay, the linear models of all folds become their mean.
+judgements together. The networks of all folds stay, the linear models of all folds become their mean. Members are
+trained side by side, each by one thread at a time, so that the result does not depend on the number of threads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,17 +74,19 @@ def train_members(work: Work, settings: NetworkSettings, with_linear: bool, few:
     nothing = np.zeros((work.cells.shape[1] + 1, len(work.prior)))
     if few or n_folds < 2:
         return Members(starts, nothing, 0.0, {"checkpoint": 0, "sharpness": 1.0, "linear_share": 0.0})
-    running, linear, judged = [], [], []
-    for e in range(n_folds):
-        train = work.fold != e
-        parts = work.cells[train], work.observed[train], work.y[train], work.feature_of
-        running.append(train_network(*parts, starts[e], settings, [work.seed, 3, e], work.weights, work.focus))
-        judged.append(_masked_rows(work, np.flatnonzero(~train), [work.seed, 4, e]))
+    trained = [work.fold != e for e in range(n_folds)]
+    parts = [(work.cells[own], work.observed[own], work.y[own], work.feature_of) for own in trained]
+    judged = [_masked_rows(work, np.flatnonzero(~own), [work.seed, 4, e]) for e, own in enumerate(trained)]
+    counted, linear = (work.weights, work.focus), []
+    with ThreadPoolExecutor(min(_threads(), n_folds)) as pool:
         if with_linear:
-            progress(0.02 + 0.08 * e / n_folds, "training the predictor")
-            linear.append(fit_linear(*parts, work.prior, [work.seed, 5, e], work.weights, work.focus))
+            jobs = [pool.submit(fit_linear, *parts[e], work.prior, [work.seed, 5, e], *counted) for e in range(n_folds)]
+            for e, job in enumerate(jobs):
+                progress(0.02 + 0.08 * e / n_folds, "training the predictor")
+                linear.append(job.result())
+        running = [train_network(*parts[e], starts[e], settings, [work.seed, 3, e], *counted) for e in range(n_folds)]
+        best, losses = _train_together(running, starts, judged, settings, work.weights, progress, pool)
     truth = np.concatenate([y for _, y in judged])
-    best, losses = _train_together(running, starts, judged, settings, work.weights, progress)
     logits = np.concatenate([forward(known, net)[2] for net, (known, _) in zip(best, judged)])
     sharpness = best_sharpness(logits, work.prior, truth, work.weights)
     networks = [_sharpened(net, work.prior, sharpness) for net in best]
@@ -120,6 +124,7 @@ def _train_together(
     settings: NetworkSettings,
     weights: np.ndarray | None,
     progress: Progress,
+    pool: ThreadPoolExecutor,
 ) -> tuple[list[Weights], list[float]]:
     """All networks advance from checkpoint to checkpoint until their mean log loss has not fallen for a while.
 
@@ -129,17 +134,20 @@ def _train_together(
     mean log loss at the start and at every checkpoint.
     """
 
-    def judge(nets: list[Weights]) -> float:
-        parts = zip(nets, judged)
-        losses = [log_loss(softmax(forward(known, net)[2]), truth, weights) for net, (known, truth) in parts]
-        return float(np.mean(losses))
+    def judge(net: Weights, rows: tuple[np.ndarray, np.ndarray]) -> float:
+        return log_loss(softmax(forward(rows[0], net)[2]), rows[1], weights)
 
-    best, losses = starts, [judge(starts)]
+    def advance(training: Iterator[Weights], rows: tuple[np.ndarray, np.ndarray]) -> tuple[Weights, float]:
+        net = next(training)
+        return net, judge(net, rows)
+
+    best, losses = starts, [float(np.mean([judge(net, rows) for net, rows in zip(starts, judged)]))]
     bar, at = losses[0] - WORTH, 0
-    for checkpoint, nets in enumerate(zip(*running), start=1):
-        losses.append(judge(list(nets)))
+    for checkpoint in range(1, settings.steps // max(1, settings.steps // settings.checkpoints) + 1):
+        found = list(pool.map(advance, running, judged))
+        losses.append(float(np.mean([loss for _, loss in found])))
         if losses[-1] < bar:
-            best, bar, at = list(nets), losses[-1], checkpoint
+            best, bar, at = [net for net, _ in found], losses[-1], checkpoint
         progress(0.1 + 0.85 * checkpoint / settings.checkpoints, "training the predictor")
         if checkpoint - at >= PATIENCE:
             break
@@ -150,3 +158,9 @@ def _sharpened(net: Weights, prior: np.ndarray, sharpness: float) -> Weights:
     """The network with logits `log prior + sharpness * (logits - log prior)`."""
     bias = sharpness * net[5] + (1 - sharpness) * np.log(prior)
     return (*net[:4], net[4] * np.float32(sharpness), bias.astype(np.float32))
+
+
+def _threads() -> int:
+    import numba
+
+    return int(numba.get_num_threads())

@@ -88,6 +88,8 @@ def train_network(
     class_weights : float (K,), how much a row of each class counts; None: all the same
     focus : bool (F, D), sets of features that half of the masked copies know
     """
+    from synafa.predictor.network_kernels import adam_step, masked_batch
+
     rng = np.random.default_rng(seed)
     n, batch = len(y), min(settings.batch, len(y))
     weights = [part.copy() for part in start]
@@ -102,15 +104,14 @@ def train_network(
             order, at = rng.permutation(n), 0
         rows = order[at : at + batch]
         at += batch
-        known = cells[rows]
-        known *= training_masks(observed[rows], rng, focus)[:, feature_of]
+        known = masked_batch(cells, rows, training_masks(observed[rows], rng, focus), feature_of)
         gradients = _gradients(known, truth[rows], tuple(weights), None if counts is None else counts[rows])
         rate = settings.rate * min(1.0, step / 50) * (0.5 * (1 + np.cos(np.pi * step / settings.steps)) + 0.02)
-        _adam(weights, gradients, moment, square, step, rate, settings.decay)
+        scale, correct = np.float32(rate / (1 - 0.9**step)), np.float32(1 / (1 - 0.999**step))
         forget = np.float32(min(0.98, step / (step + 10)))
-        for part, now in zip(mean, weights):
-            part *= forget
-            part += (1 - forget) * now
+        for part, gradient, *rest in zip(weights, gradients, moment, square, mean):
+            shrink = np.float32(1 - rate * settings.decay if part.ndim == 2 else 1.0)  # biases do not decay
+            adam_step(part.ravel(), gradient.ravel(), *(each.ravel() for each in rest), scale, correct, shrink, forget)
         if step % every == 0:
             yield tuple(part.copy() for part in mean)
 
@@ -132,24 +133,3 @@ def _gradients(
         *(first.T @ back_second, back_second.sum(axis=0)),
         *(second.T @ error, error.sum(axis=0)),
     ]
-
-
-def _adam(
-    weights: list[np.ndarray],
-    gradients: list[np.ndarray],
-    moment: list[np.ndarray],
-    square: list[np.ndarray],
-    step: int,
-    rate: float,
-    decay: float,
-) -> None:
-    """One step in place; matrices decay, biases do not."""
-    scale, correct = np.float32(rate / (1 - 0.9**step)), np.float32(1 / (1 - 0.999**step))
-    for part, gradient, m, v in zip(weights, gradients, moment, square):
-        m *= np.float32(0.9)
-        m += np.float32(0.1) * gradient
-        v *= np.float32(0.999)
-        v += np.float32(0.001) * gradient * gradient
-        if part.ndim == 2:
-            part *= np.float32(1 - rate * decay)
-        part -= scale * m / (np.sqrt(v * correct) + np.float32(1e-8))
