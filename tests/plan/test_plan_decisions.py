@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -175,3 +176,16 @@ def test_bad_cases_are_named() -> None:
         policy.next_feature(remaining=-1.0)
     with pytest.raises(SynafaError, match="one class"):
         PlanTree(predictor=bayes()).fit(np.zeros((5, 2)), np.zeros(5, int))
+
+
+def test_a_panel_does_not_show_what_cannot_be_had() -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 3))
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    prices = PriceList.from_columns(["a", "b", "c"], [2.0, 2.0, 1.0], ["blood", "blood", ""])
+    table = pl.DataFrame(X, schema=["a", "b", "c"])
+    policy = PlanTree(budget=2, prices=prices).fit(table, y)
+    whole, part = policy.acquire(table), policy.acquire(table, unavailable=["b"])
+    assert whole.mask[:, :2].all()
+    assert part.mask[:, 0].all()
+    assert not part.mask[:, 1].any()

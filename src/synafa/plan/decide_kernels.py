@@ -96,5 +96,5 @@ def acquire(values, known, blocked, budget, nodes, lists, prices, reveals, singl
                 mask[j] = True
             else:
                 for k in range(d):
-                    mask[k] = mask[k] or reveals[j, k]
+                    mask[k] = mask[k] or k == j or (reveals[j, k] and not blocked[i, k])
     return order, reasons, masks, spent
