@@ -35,10 +35,11 @@ def test_a_wide_table_becomes_a_policy_alone_and_next_says_what_it_keeps(table, 
     assert any("this model keeps those that decisions can reach" in line for line in said)
 
 
-def test_error_costs_of_a_wide_table_are_refused_in_a_sentence(table, tmp_path, capsys):
-    words = ["fit", str(table), "--target", "ill", "--policy", "synafa", "--errors", "1:0=5", "0:1=1"]
+@pytest.mark.parametrize("more", [("--errors", "1:0=5", "0:1=1"), ("--enough", "0.9"), ("--most", "2")])
+def test_what_needs_a_predictor_is_refused_in_a_sentence(table, tmp_path, capsys, more):
+    words = ["fit", str(table), "--target", "ill", "--policy", "synafa", *more]
     assert run([*words, "-o", str(tmp_path / "m.synafa")]) == 2
-    assert "--errors needs a predictor, and of 30 features none is learnt" in capsys.readouterr().err
+    assert "need a predictor, and of 30 features none is learnt" in capsys.readouterr().err
     assert not (tmp_path / "m.synafa").exists()
 
 

@@ -145,7 +145,7 @@ def fit(
     never = [name for name in split_names(unavailable, columns) if name in names]
     spec = _prices(prices, costs, [*columns, *split_names(drop)], names, at_start)
     options: dict[str, Any] = {"known": at_start, "unavailable": never, "target": target}
-    alone = policy == "synafa" and _is_wide(names, bins, labels, errors)
+    alone = policy == "synafa" and _is_wide(names, bins, labels, bool(errors or settings["stop"]))
     model: Any = _synafa(spec, settings) if alone else _model(policy, spec, errors, seed, settings)
     options |= {} if alone else {"groups": groups}
     with progress_bar("Learning") as tell, announced(lambda text: tell(0.0, text)):
@@ -197,16 +197,16 @@ def _no_free_text(encoder: Any) -> None:
             )
 
 
-def _is_wide(names: Sequence[str], bins: int, labels: np.ndarray, errors: list[str] | None) -> bool:
+def _is_wide(names: Sequence[str], bins: int, labels: np.ndarray, judged: bool) -> bool:
     """Whether the model is the policy alone: of so many features no predictor is learnt."""
     from synafa.information.wide import is_wide
 
     if not is_wide(len(names), bins, len(set(labels.tolist()))):
         return False
-    if errors:
+    if judged:
         raise SynafaError(
-            f"--errors needs a predictor, and of {len(names):,} features none is learnt; leave it out, or give fewer "
-            "columns (--drop)."
+            f"--errors, --enough, --most and --floor need a predictor, and of {len(names):,} features none is learnt; "
+            "leave them out, or give fewer columns (--drop)."
         )
     typer.echo(
         f"Note: of {len(names):,} features no predictor is learnt; the model says what to measure next, not what the "

@@ -137,7 +137,8 @@ def count_graph(rule: Rule, codes: np.ndarray, y: np.ndarray, max_depth: int, mi
             edges.extend(Edge(source, node, label, count, result) for source, label, count, result in arrivals)
             if found.feature is not None:
                 j = rule.index(found.feature)
-                shown = np.flatnonzero(rule.reveals[j] & ~state.observed & ~rule.unavailable)
+                panel = rule.reveals[j] if rule.prices is not None else np.zeros(rule.n_features, bool)
+                shown = np.flatnonzero(panel & ~state.observed & ~rule.unavailable)
                 for child, label, result in _children(rule, codes, state, [j, *shown[shown != j]], found.cost):
                     kept = grown.setdefault(child.key(rule), (child, []))
                     if kept[0] is not child:

@@ -57,7 +57,7 @@ def _prices(policy: Any, j: int) -> tuple[float, float, int, list[int]]:
     if not hasattr(policy, "prices_"):
         rule = policy.rule_
         group = -1 if rule.prices is None else int(rule.prices.group[j])
-        shown = np.flatnonzero(rule.reveals[j]).tolist()
+        shown = [j] if rule.prices is None else np.flatnonzero(rule.reveals[j]).tolist()
         return float(rule.costs[j]), float(rule.costs_in_group[j]), group, shown
     prices = policy.prices_
     return float(prices.price[j]), float(prices.price_in_group[j]), int(prices.group[j]), list(prices.shown[j])
