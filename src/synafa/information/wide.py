@@ -1,20 +1,23 @@
 """Bit planes of a very wide table to rows of its information tables, when somebody asks for them.
 
 `pair` and `cond` of 20,000 features are 10 GB of doubles; the planes of 10,000 rows are 25 MB, and from them a row of
-either takes milliseconds. Every value is the one that `InformationTables` holds, to the last bit.
+either takes a fraction of a second. Every value is the one that `InformationTables` holds, to the last bit.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from synafa.errors import SynafaError
 from synafa.information.counts import rows_by_class
 from synafa.information.pid import Atoms, specific_information
-from synafa.information.planes import BinaryPlanes
+
+if TYPE_CHECKING:
+    from synafa.information.planes import BinaryPlanes
 
 DENSE_LIMIT = 2**30  # bytes of counts and tables of all pairs from which on only rows of them are made
 _BLOCK_BYTES = 2**26  # of the counts of a block of features
