@@ -382,13 +382,16 @@ class DecisionRule(Rule):
         members = np.flatnonzero(hidden)
         if len(members) < 2:
             return best
-        these = np.ix_(members, members)
-        together = self.pair_costs(costs)
-        scores = self.pair_scores if self.prices is None else self.pair - self.cost_weight * together
-        scores = np.triu(scores[these], k=1)
+        these, price = np.ix_(members, members), costs[members]
+        if self.prices is None:
+            together, scores = price[:, None] + price[None, :], self.pair_scores[these]
+        else:
+            together = self.pair_costs(costs)[these]
+            scores = self.pair[these] - self.cost_weight * together
+        scores = np.triu(scores, k=1)
         allowed = np.triu(np.ones_like(scores, dtype=bool), k=1)
         if self.affordability != "deployed":
-            allowed &= together[these] <= remaining + TOLERANCE
+            allowed &= together <= remaining + TOLERANCE
         scores = np.where(allowed, scores, -np.inf)
         first, second = divmod(int(np.argmax(scores)), len(members))
         score = float(scores[first, second])
