@@ -330,11 +330,10 @@ class PriceList(Stored):
     def _reduced(self) -> tuple[np.ndarray, ...]:
         """The members of each group in which a price changes once another one is paid."""
         groups = [np.flatnonzero(self.group == g) for g in range(len(self.group_names))]
-        units = [len({(self.panel[j], -1 if self.panel[j] >= 0 else j) for j in members}) for members in groups]
         return tuple(
             members
-            for members, n in zip(groups, units)
-            if n > 1 and (self.price_in_group[members] < self.price[members]).any()
+            for members in groups
+            if len(members) > 1 and (self.price_in_group[members] < self.price[members]).any()
         )
 
     def now(self, acquired: np.ndarray) -> np.ndarray:
