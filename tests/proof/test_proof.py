@@ -40,8 +40,9 @@ def test_every_row_is_judged_once_by_a_model_that_did_not_see_it(adaptive: Proof
     for judged in adaptive.judged.values():
         np.testing.assert_allclose(judged.proba.sum(axis=1), 1.0, atol=1e-6)
     assert (np.bincount(adaptive.fold) > 0).all()
-    # five folds with five cross-fitted predictors and a final one each, whose final ones judge the model of all rows
-    assert adaptive.fits == 5 * 6 + 1
+    # five folds and the model of all rows, each with five predictors that judge first, five that learnt the sets of the
+    # plans, and a final one; the model and its panel share them
+    assert adaptive.fits == 6 * (5 + 5 + 1)
 
 
 @pytest.mark.slow
