@@ -5,22 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+from synafa.money.price_kernels import price_now
 from synafa.money.prices import TOLERANCE
 from synafa.plan.decide import PLAN, QUESTION, REPLAN, TELL
 
 
 @njit(cache=True)
-def _price(j, mask, price, in_group, group, at_start):  # type: ignore[no-untyped-def]
-    if group[j] >= 0:
-        for k in range(mask.size):
-            if group[k] == group[j] and mask[k] and not at_start[k]:
-                return in_group[j]
-    return price[j]
-
-
-@njit(cache=True)
 def _can_ask(j, mask, blocked, left, price, in_group, group, at_start, follows, any_follow):  # type: ignore[no-untyped-def]
-    if mask[j] or blocked[j] or _price(j, mask, price, in_group, group, at_start) > left + TOLERANCE:
+    if mask[j] or blocked[j] or price_now(j, mask, price, in_group, group, at_start) > left + TOLERANCE:
         return False
     if any_follow:
         for k in range(mask.size):
@@ -91,7 +83,7 @@ def acquire(values, known, blocked, budget, nodes, lists, prices, reveals, singl
                 break
             order[i, step] = j
             reasons[i, step] = reason
-            spent[i] += _price(j, mask, price, in_group, group, at_start)
+            spent[i] += price_now(j, mask, price, in_group, group, at_start)
             if single:
                 mask[j] = True
             else:
