@@ -16,7 +16,7 @@ from synafa.plan.inputs import Judged, candidates_of, check_width
 from synafa.plan.judge import Judge
 from synafa.plan.prices import Prices
 from synafa.plan.reasons import Overlap
-from synafa.plan.root import Hints, fills, screen
+from synafa.plan.root import Hints, best_of, fills, screen
 from synafa.plan.scorers import make_scorer
 from synafa.plan.search import Task
 from synafa.plan.utility import LogUtility, MoneyUtility, Utility
@@ -82,8 +82,11 @@ def learn_tree(
 
 def favourites(
     policy: PlanTree, values: np.ndarray, classes: np.ndarray, judged: Judged, copies: np.ndarray
-) -> np.ndarray:
-    """Sets of features that plans would use, bool (F, D): what is known after each step of the greedy plans."""
+) -> np.ndarray | None:
+    """Sets of features that plans would use, bool (F, D): what is known after each step of the greedy plans.
+
+    None where no plan takes any loss off. In money the answer may change once the sets were learnt, so it is not asked.
+    """
     prices = policy.prices_.with_copies(copies, True)
     search = _search(policy, values, classes, judged, False, True, prices)
     margin = 0.0 if policy.spend_all else policy.margin_
@@ -91,6 +94,8 @@ def favourites(
     with search.judge.working():
         rows = _root_rows(judged, True, int(policy.random_state))
         found = fills(task, search.hints, screen(task, search.hints), rows)
+    if policy.error_costs_ is None and not best_of(task, found):
+        return None
     steps = {frozenset(search.judge.closed(each.plan[:k])) for each in found for k in range(len(each.plan) + 1)}
     return _sets(steps, len(prices.price))
 

@@ -155,7 +155,8 @@ class PlanTree(PlanAnswers, PolicyEstimator):
             judged = judged_rows(table, fitter, lambda share, text: say(0.4 * share, text))
         if given is None and fitter.takes_hints and len(values) <= FOCUS_ROWS:
             fitter = replace(fitter, focus=favourites(self, values, classes, judged, copies))
-            judged = judged_rows(table, fitter, lambda share, text: say(0.4 + 0.2 * share, text))
+            if fitter.focus is not None:
+                judged = judged_rows(table, fitter, lambda share, text: say(0.4 + 0.2 * share, text))
         learn_tree(self, values, classes, judged, copies, False, True, lambda share, text: say(0.6 + 0.2 * share, text))
         if given is not None:
             self.predictor_ = given
