@@ -49,6 +49,16 @@ ENTRIES = {
 
         {unusable}
         """,
+    "dataset": """
+        Returns
+        -------
+        Dataset
+
+        Raises
+        ------
+        SynafaError
+            When the table cannot be read or used.
+        """,
     "drawn": """
         Parameters
         ----------

@@ -13,7 +13,6 @@ import torch
 from torch import Tensor, nn
 
 from synafa.baselines.common import Rows, adam, descend, mlp, sample_losses
-from synafa.baselines.first_stage import first_stage
 from synafa.baselines.network_policy import NetworkPolicy
 from synafa.baselines.rl import (
     Arena,
@@ -25,7 +24,7 @@ from synafa.baselines.rl import (
     soft_update,
     target_copy,
 )
-from synafa.baselines.rl_training import PretrainSettings, greedy_loss, pretrain, run_batches
+from synafa.baselines.rl_training import PretrainSettings, greedy_loss, run_batches, supervised_start
 from synafa.baselines.set_encoder import SetEncoder, start_lively
 from synafa.baselines.training import Progress
 from synafa.datasets.dataset import Dataset
@@ -75,14 +74,12 @@ class JAFA(NetworkPolicy):
     network_: _Network
 
     def train_network(self, dataset: Dataset, rows: Rows, seed: int, progress: Progress) -> None:
-        settings, network, costs = self.settings_, self.network_, torch.from_numpy(self.costs_)
-        arena = Arena(rows.x, costs, self.budget_, rows.reveal, settings.parallel)
+        settings, network = self.settings_, self.network_
+        arena = Arena.of(self, rows, settings.parallel)
         reader = nn.ModuleList([network.encoder, network.classifier])
-
-        def start() -> None:
-            pretrain(reader, network.logits, rows, settings, lambda share: progress(0.2 * share, "jafa: classifier"))
-
-        first_stage("jafa", reader, rows, settings, start)
+        supervised_start(
+            "jafa", reader, network.logits, rows, settings, lambda share: progress(0.2 * share, "jafa: classifier")
+        )
         target = target_copy(network.q)
         optimiser = adam(network.parameters(), settings.learning_rate)
         weights = rows.weights()
@@ -105,7 +102,7 @@ class JAFA(NetworkPolicy):
             # The network has not changed since the frames were collected, so their encodings still hold.
             states = torch.stack(encodings)
             q = network.q(states)
-            may = affordable(frames.mask[1:], frames.remaining[1:], costs)
+            may = affordable(frames.mask[1:], frames.remaining[1:], arena.costs)
             with torch.no_grad():
                 following = double_q_value(q[1:], target(states[1:]), may)
                 returns = lambda_returns(reward, frames.done, following, settings.trace)
@@ -116,6 +113,6 @@ class JAFA(NetworkPolicy):
         parts = {"target": target, "optimiser": optimiser, "arena": arena}
 
         def validation_loss() -> float:
-            return greedy_loss(network, rows, costs, self.budget_)
+            return greedy_loss(network, rows, arena.costs, self.budget_)
 
         run_batches(network, settings, one_batch, validation_loss, progress, 0.2, "jafa: policy", **parts)

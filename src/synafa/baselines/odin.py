@@ -86,7 +86,7 @@ class ODIN(NetworkPolicy):
 
     def train_network(self, dataset: Dataset, rows: Rows, seed: int, progress: Progress) -> None:
         settings, network, costs = self.settings_, self.network_, torch.from_numpy(self.costs_)
-        Arena(rows.x, costs, self.budget_, rows.reveal, 1)  # refuses a budget that affords nothing, before the VAE
+        Arena.of(self, rows, 1)  # refuses a budget that affords nothing, before the VAE
         network.vae = shared_vae(dataset, rows, vae_part(settings), seed, lambda s, t: progress(0.5 * s, t))
         x, y = (rows.x, rows.y) if not settings.model_based else with_synthetic(network.vae, rows)
         arena = Arena(x, costs, self.budget_, rows.reveal, settings.parallel)

@@ -15,7 +15,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from synafa.baselines.common import Rows, adam, descend, weighted_loss
-from synafa.baselines.first_stage import first_stage
 from synafa.baselines.network_policy import NetworkPolicy
 from synafa.baselines.rl import (
     Arena,
@@ -30,7 +29,7 @@ from synafa.baselines.rl import (
     target_copy,
     unit_costs,
 )
-from synafa.baselines.rl_training import PretrainSettings, greedy_loss, pretrain, run_batches
+from synafa.baselines.rl_training import PretrainSettings, greedy_loss, run_batches, supervised_start
 from synafa.baselines.training import Progress
 from synafa.datasets.dataset import Dataset
 
@@ -165,13 +164,11 @@ class OL(NetworkPolicy):
     network_: _Network
 
     def train_network(self, dataset: Dataset, rows: Rows, seed: int, progress: Progress) -> None:
-        settings, network, costs = self.settings_, self.network_, torch.from_numpy(self.costs_)
-        arena = Arena(rows.x, costs, self.budget_, rows.reveal, settings.parallel)
-
-        def start() -> None:
-            pretrain(network.p, network.logits, rows, settings, lambda share: progress(0.1 * share, "ol: predictor"))
-
-        first_stage("ol", network.p, rows, settings, start)
+        settings, network = self.settings_, self.network_
+        arena = Arena.of(self, rows, settings.parallel)
+        supervised_start(
+            "ol", network.p, network.logits, rows, settings, lambda share: progress(0.1 * share, "ol: predictor")
+        )
         target = target_copy(network.q)
         optimiser = adam(network.parameters(), settings.learning_rate)
         replay = Replay(settings.replay, settings.steps, rows.n_features)
@@ -204,7 +201,7 @@ class OL(NetworkPolicy):
             beside = network.beside(inputs)
             q = network.q(inputs, beside)
             with torch.no_grad():
-                may = affordable(old.mask[1:], old.remaining[1:], costs)
+                may = affordable(old.mask[1:], old.remaining[1:], arena.costs)
                 following = double_q_value(q[1:], target(inputs[1:], [h[1:] for h in beside]), may)
                 returns = lambda_returns(reward, old.done, following, settings.trace)
             taken = q[:-1].gather(-1, old.action[..., None]).squeeze(-1)
@@ -218,6 +215,6 @@ class OL(NetworkPolicy):
 
         def validation_loss() -> float:
             network.eval()
-            return greedy_loss(network, rows, costs, self.budget_)
+            return greedy_loss(network, rows, arena.costs, self.budget_)
 
         run_batches(network, settings, one_batch, validation_loss, progress, 0.1, "ol: policy", **parts)

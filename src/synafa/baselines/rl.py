@@ -17,6 +17,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from synafa.baselines.common import Rows
+from synafa.baselines.policy import BaselinePolicy
 from synafa.baselines.settings import MethodSettings
 from synafa.errors import SynafaError
 from synafa.money.prices import TOLERANCE
@@ -86,6 +88,11 @@ class Arena:
         self.mask = torch.zeros((parallel, X.shape[1]), dtype=torch.bool)
         self.remaining = torch.full((parallel,), self.budget, dtype=torch.float64)
         self.allowed = self.start_allowed.expand(parallel, -1)
+
+    @classmethod
+    def of(cls, policy: BaselinePolicy, rows: Rows, parallel: int) -> Arena:
+        """Episodes of a policy's own training rows, at its costs and within its budget."""
+        return cls(rows.x, torch.from_numpy(policy.costs_), policy.budget_, rows.reveal, parallel)
 
     def state_dict(self) -> dict[str, Tensor]:
         """The episodes under way, and the rows they are played on (synthetic ones cannot be made again)."""

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from synafa.baselines.common import BestState, Rows, adam, batches, descend, weighted_loss
+from synafa.baselines.first_stage import first_stage
 from synafa.baselines.rl import LoopSettings, spend
 from synafa.baselines.training import Progress
 from synafa.datasets.dataset import Dataset
@@ -48,14 +49,19 @@ def random_mask(n: int, d: int, low: float, high: float) -> Tensor:
     return torch.rand(n, d) >= p
 
 
-def pretrain(
+def supervised_start(
+    name: str,
     module: nn.Module,
     logits: Callable[[Tensor, Tensor], Tensor],
     rows: Rows,
     settings: PretrainSettings,
     progress: Callable[[float], None],
 ) -> None:
-    """Train `module`, whose `logits(values, mask)` predict the class, under random masks."""
+    """Train `module`, whose `logits(values, mask)` predict the class, under random masks, once for all budgets."""
+    first_stage(name, module, rows, settings, lambda: _under_masks(module, logits, rows, settings, progress))
+
+
+def _under_masks(module: nn.Module, logits: Any, rows: Rows, settings: PretrainSettings, progress: Any) -> None:
     optimiser = adam(module.parameters(), settings.learning_rate)
     best = BestState(module)
     weights = rows.weights()

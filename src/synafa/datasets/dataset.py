@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from synafa.money.prices import PriceList, reveal_matrix
+from synafa.wording import worded
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +50,7 @@ class Dataset:
     prices: PriceList | None = None
 
     @classmethod
+    @worded
     def from_table(
         cls,
         features: Any,
@@ -80,14 +82,7 @@ class Dataset:
         instance : int, default=0
             Seed of the split.
 
-        Returns
-        -------
-        Dataset
-
-        Raises
-        ------
-        SynafaError
-            When the table cannot be used.
+        {dataset}
 
         Examples
         --------
@@ -101,6 +96,7 @@ class Dataset:
         return cls(**own_table(features, labels, name, prices, budgets, rows_together, instance))
 
     @classmethod
+    @worded
     def from_file(
         cls,
         path: str | os.PathLike[str],
@@ -129,14 +125,7 @@ class Dataset:
         tell : function or None, default=None
             Called with each notice about the table.
 
-        Returns
-        -------
-        Dataset
-
-        Raises
-        ------
-        SynafaError
-            When the file cannot be read or used.
+        {dataset}
         """
         from synafa.datasets.own_table import own_file
 

@@ -105,16 +105,9 @@ class AcquisitionClassifier(Answering, ClassifierMixin, StoredEstimator):
 
     @worded
     def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        known: Names = (),
-        unavailable: Names = (),
-        target: str = "",
-        groups: Any = None,
-        progress: Callable[[float, str], None] | None = None,
-    ) -> AcquisitionClassifier:
+        self, X: Any, y: Any = None, *, known: Names = (), unavailable: Names = (), target: str = "",
+        groups: Any = None, progress: Any = None,
+    ) -> AcquisitionClassifier:  # fmt: skip
         """Fit policy and predictor.
 
         Parameters

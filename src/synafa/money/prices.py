@@ -22,6 +22,7 @@ from synafa.money.stored import Stored
 from synafa.table.names import close_names
 
 TOLERANCE = 1e-9  # of a price that should just fit what is left
+Names = Iterable[str]
 _META = ("feature_names", "price", "panels", "panel_names", "group", "group_names", "price_in_group")
 
 
@@ -229,11 +230,11 @@ class PriceList(Stored):
     def from_csv(
         cls,
         path: str | os.PathLike[str],
-        feature_names: Iterable[str] | None = None,
+        feature_names: Names | None = None,
         *,
-        known: Iterable[str] = (),
+        known: Names = (),
         default: float | None = None,
-        left_out: Iterable[str] = (),
+        left_out: Names = (),
     ) -> PriceList:
         """Read a price list.
 
@@ -263,13 +264,7 @@ class PriceList(Stored):
 
     @classmethod
     def resolve(
-        cls,
-        spec: Any,
-        feature_names: Iterable[str],
-        *,
-        known: Iterable[str] = (),
-        default: float | None = None,
-        left_out: Iterable[str] = (),
+        cls, spec: Any, feature_names: Names, *, known: Names = (), default: float | None = None, left_out: Names = ()
     ) -> PriceList:
         """A price list of exactly these features from whatever a user gives.
 

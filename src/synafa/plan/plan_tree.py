@@ -106,16 +106,9 @@ class PlanTree(PlanAnswers, PolicyEstimator):
 
     @worded
     def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        known: Names = (),
-        unavailable: Names = (),
-        target: str = "",
-        groups: Any = None,
-        progress: Any = None,
-    ) -> PlanTree:
+        self, X: Any, y: Any = None, *, known: Names = (), unavailable: Names = (), target: str = "",
+        groups: Any = None, progress: Any = None,
+    ) -> PlanTree:  # fmt: skip
         """Learn predictor and tree from training rows.
 
         Parameters

@@ -21,6 +21,14 @@ def most_steps(costs: np.ndarray, budget: float) -> int:
     return int((np.cumsum(np.sort(costs)) <= budget + TOLERANCE).sum())
 
 
+def with_acquired(seen: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """What is known in the end, bool (n, D): what was at the start, and the features of `order`."""
+    rows, at = np.nonzero(order >= 0)
+    mask = seen.copy()
+    mask[rows, order[rows, at]] = True
+    return mask
+
+
 @dataclass(frozen=True, eq=False)
 class ManyRows:
     """The rule with its lists of pairs."""
@@ -37,14 +45,13 @@ class ManyRows:
         if rule.prices is not None:
             from synafa.policy import priced_kernels
 
-            return priced_kernels.acquire(codes, np.ascontiguousarray(seen), blocked, *self._priced, *rest)
+            rows = (codes, np.ascontiguousarray(seen), blocked)
+            (order, branch, spent), mask = priced_kernels.acquire(*rows, *self._priced, *rest)
+            return order, branch, mask, spent
         from synafa.policy import kernels
 
-        order, branch, cost = kernels.acquire(codes, seen, blocked, *self._plain, *rest)
-        rows, at = np.nonzero(order >= 0)
-        mask = seen.copy()
-        mask[rows, order[rows, at]] = True
-        return order, branch, mask, cost
+        order, branch, spent = kernels.acquire(codes, seen, blocked, *self._plain, *rest)
+        return order, branch, with_acquired(seen, order), spent
 
     def propose(self, codes: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """One decision of every row in its own state: feature (-1: stop) and branch (n,)."""

@@ -10,8 +10,8 @@ from numba import njit, prange
 
 from synafa.money.price_kernels import price_after, price_now
 from synafa.money.prices import TOLERANCE
-from synafa.policy.branches import FALLBACK, PAIR
-from synafa.policy.kernels import DEPLOYED, _best_single, _fallback, _observe
+from synafa.policy.branches import PAIR
+from synafa.policy.kernels import DEPLOYED, best_single, empty_episodes, known_state, observe, record, to_buy
 
 
 @njit(cache=True)
@@ -46,9 +46,10 @@ def _best_pair(best, pairs, single, out, now, prices, weight, remaining, mode): 
 
 
 @njit(cache=True)
-def _decide(scores, conditional, out, now, pairs, single, prices, weight, remaining, mode):  # type: ignore[no-untyped-def]
+def _decide(state, now, pairs, single, prices, weight, remaining, mode):  # type: ignore[no-untyped-def]
     """Feature or -1, and branch."""
-    feature, branch, best = _best_single(scores, conditional, out, now, weight, remaining, mode)
+    scores, conditional, out = state
+    feature, branch, best = best_single(scores, conditional, out, now, weight, remaining, mode)
     found = _best_pair(best, pairs, single, out, now, prices, weight, remaining, mode)
     if found >= 0:
         return found, PAIR
@@ -59,41 +60,28 @@ def _decide(scores, conditional, out, now, pairs, single, prices, weight, remain
 def acquire(  # type: ignore[no-untyped-def]
     codes, known, unavailable, single, cond, pairs, prices, weight, budget, mode, force, steps
 ):
-    """Whole episodes of all rows: order and branch (n, steps), what is known (n, D), and money spent (n,)."""
+    """Whole episodes of all rows: order and branch (n, steps) and money spent (n,), and what is known (n, D)."""
     n, d = codes.shape
-    order = np.full((n, steps), -1, np.int32)
-    branches = np.full((n, steps), -1, np.int8)
+    episodes = empty_episodes(n, steps)
     masks = known.copy()
-    spent = np.zeros(n)
     reveals = prices[3]
     for i in prange(n):
-        scores = single.copy()
-        conditional = np.zeros(d, np.bool_)
-        out = np.zeros(d, np.bool_)  # observed, or not to be had
-        now = np.empty(d)
-        mask = masks[i]
-        for j in range(d):
-            if known[i, j]:
-                _observe(j, codes[i, j], cond, scores, conditional)
-            out[j] = known[i, j] or unavailable[i, j]
+        state = known_state(codes[i], known[i], unavailable[i], cond, single)
+        now, mask = np.empty(d), masks[i]
         remaining = budget
         for step in range(steps):
             _all_now(mask, now, prices)
-            feature, branch = _decide(scores, conditional, out, now, pairs, single, prices, weight, remaining, mode)
-            if feature < 0 and force:
-                feature, branch = _fallback(out, now, remaining, mode), FALLBACK
-            if feature < 0 or now[feature] > remaining + TOLERANCE:
+            feature, branch = _decide(state, now, pairs, single, prices, weight, remaining, mode)
+            feature, branch = to_buy(feature, branch, state[2], now, remaining, mode, force)
+            if feature < 0:
                 break
-            order[i, step] = feature
-            branches[i, step] = branch
-            spent[i] += now[feature]
+            record(i, step, feature, branch, now[feature], episodes)
             remaining -= now[feature]
             for k in range(d):
-                if reveals[feature, k] and not out[k]:
-                    out[k] = True
-                    mask[k] = True
-                    _observe(k, codes[i, k], cond, scores, conditional)
-    return order, branches, masks, spent
+                if reveals[feature, k] and not state[2][k]:
+                    state[2][k] = mask[k] = True
+                    observe(k, codes[i, k], cond, state)
+    return episodes, masks
 
 
 @njit(parallel=True, cache=True)
@@ -105,16 +93,8 @@ def propose(  # type: ignore[no-untyped-def]
     features = np.full(n, -1, np.int64)
     branches = np.full(n, -1, np.int8)
     for i in prange(n):
-        scores = single.copy()
-        conditional = np.zeros(d, np.bool_)
-        out = np.zeros(d, np.bool_)
+        state = known_state(codes[i], observed[i], unavailable, cond, single)
         now = np.empty(d)
-        for j in range(d):
-            if observed[i, j]:
-                _observe(j, codes[i, j], cond, scores, conditional)
-            out[j] = observed[i, j] or unavailable[j]
         _all_now(observed[i], now, prices)
-        features[i], branches[i] = _decide(
-            scores, conditional, out, now, pairs, single, prices, weight, remaining[i], mode
-        )
+        features[i], branches[i] = _decide(state, now, pairs, single, prices, weight, remaining[i], mode)
     return features, branches

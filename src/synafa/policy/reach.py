@@ -17,6 +17,7 @@ import numpy as np
 from synafa.errors import SynafaError
 from synafa.information.wide import PackedRows
 from synafa.money.prices import TOLERANCE
+from synafa.policy.question import Question
 
 SPARE = 32  # features that may be out beside those that the budget buys
 MOST_ENTRIES = 8_000_000  # kept entries of all rows; 12 bytes each in a model file
@@ -49,20 +50,6 @@ class Kept:
     cond_start: np.ndarray
     cond_feature: np.ndarray
     cond_bits: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class Question:
-    """What the choice of entries depends on: the fields of a rule of the same names."""
-
-    single: np.ndarray
-    costs: np.ndarray
-    known: np.ndarray
-    unavailable: np.ndarray
-    budget: float
-    cost_weight: float
-    pair_branch: bool
-    affordability: str
 
 
 def wanted_reach(asked: Question) -> int:

@@ -22,12 +22,15 @@ import numpy as np
 from synafa.errors import SynafaError
 from synafa.money.prices import TOLERANCE, PriceList
 from synafa.policy.branches import BRANCHES, CONDITIONAL, PAIR, SINGLE
+from synafa.policy.question import Question
 from synafa.policy.recommendation import NOTHING_LEFT, NOTHING_PAYS, UNAFFORDABLE, Recommendation
 from synafa.table.encoder import TableEncoder
 from synafa.table.names import close_names
 
 # How far a budget binds: not at all before the purchase, for pairs as a whole, for every proposal.
 AFFORDABILITY = ("deployed", "pairs", "strict")
+
+Mask = np.ndarray | None
 
 
 @dataclass(frozen=True)
@@ -41,25 +44,16 @@ class Decision:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Rule:
+class Rule(Question):
     """Everything that a decision depends on, but for what is told by pairs and by known values.
 
-    `single` (D,) in bits; `costs` (D,); `edges` (D, bins - 1); `known` (D,) features that cost nothing and are known
-    from the start; `unavailable` (D,) features that are never acquired; `prices` the price list where there are panels
-    or groups (then `costs` are its list prices), else None.
+    `edges` (D, bins - 1); `prices` the price list where there are panels or groups (then `costs` are its list prices),
+    else None.
     """
 
     encoder: TableEncoder
     classes: tuple[Any, ...]
-    single: np.ndarray
-    costs: np.ndarray
     edges: np.ndarray
-    known: np.ndarray
-    unavailable: np.ndarray
-    budget: float
-    cost_weight: float
-    pair_branch: bool
-    affordability: str
     target: str = field(default="the class")
     prices: PriceList | None = None
 
@@ -149,12 +143,7 @@ class Rule:
         raise NotImplementedError
 
     def decide(
-        self,
-        observed: np.ndarray,
-        codes: np.ndarray,
-        remaining: float,
-        unavailable: np.ndarray | None = None,
-        failed: np.ndarray | None = None,
+        self, observed: np.ndarray, codes: np.ndarray, remaining: float, unavailable: Mask = None, failed: Mask = None
     ) -> Decision:
         """The next feature of one row; `codes` matters only where `observed`, and what `failed` was paid as well."""
         paid = observed if failed is None else observed | failed
@@ -210,12 +199,7 @@ class Rule:
         return self.recommend(seen, self.codes(values[None])[0], left, blocked, failed)
 
     def recommend(
-        self,
-        observed: np.ndarray,
-        codes: np.ndarray,
-        remaining: float,
-        unavailable: np.ndarray | None = None,
-        failed: np.ndarray | None = None,
+        self, observed: np.ndarray, codes: np.ndarray, remaining: float, unavailable: Mask = None, failed: Mask = None
     ) -> Recommendation:
         """The next feature of one row with its reason; a proposal that does not fit the budget is a stop."""
         decision = self.decide(observed, codes, remaining, unavailable, failed)

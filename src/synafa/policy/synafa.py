@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -18,15 +18,16 @@ from synafa.information.codes import Discretizer
 from synafa.information.planes import BinaryPlanes
 from synafa.information.tables import InformationTables
 from synafa.information.wide import PackedRows, WideTables, is_wide
-from synafa.money.prices import PriceList
 from synafa.policy.branches import BRANCHES
 from synafa.policy.estimator import Case, Cells, Names, PolicyEstimator, check_fitted, row_mask
-from synafa.policy.many_rows import ManyRows, most_steps
+from synafa.policy.make_rule import make_rule
+from synafa.policy.many_rows import ManyRows
 from synafa.policy.recommendation import Recommendation
-from synafa.policy.rule import AFFORDABILITY, DecisionRule, Rule, check_amount, name_mask
+from synafa.policy.rule import AFFORDABILITY, Rule, check_amount, name_mask
 from synafa.policy.run import Run
+from synafa.policy.wide_episodes import WideEpisodes
 from synafa.policy.wide_rule import WideRule
-from synafa.table.encoder import Column, TableEncoder
+from synafa.table.encoder import TableEncoder
 from synafa.wording import worded
 
 
@@ -102,7 +103,7 @@ class SynAFA(PolicyEstimator):
     rule_: Rule
     tables_: InformationTables | WideTables
     y_: np.ndarray
-    _prepared: ManyRows | None = None
+    _prepared: ManyRows | WideEpisodes | None = None
     _codes: np.ndarray | BinaryPlanes  # absent in a model that was read from a file
     _counted: Any  # what a file holds of the decision graph
 
@@ -128,15 +129,9 @@ class SynAFA(PolicyEstimator):
 
     @worded
     def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        known: Names = (),
-        unavailable: Names = (),
-        target: str = "",
-        progress: Callable[[float, str], Any] | None = None,
-    ) -> SynAFA:
+        self, X: Any, y: Any = None, *, known: Names = (), unavailable: Names = (), target: str = "",
+        progress: Any = None,
+    ) -> SynAFA:  # fmt: skip
         """Learn codes and information tables from training rows.
 
         Parameters
@@ -168,13 +163,13 @@ class SynAFA(PolicyEstimator):
         discretizer = Discretizer(self.n_bins)
         if planes is not None:
             if encoder is None:
-                encoder = _plain_encoder(planes.means)
+                encoder = TableEncoder.of_means(planes.means)
             discretizer.edges_, discretizer.fill_ = planes.edges, encoder.fill_values_
             self._codes = planes
         else:
             discretizer.fit(values)
             if encoder is None:
-                encoder = _plain_encoder(discretizer.fill_)
+                encoder = TableEncoder.of_means(discretizer.fill_)
             discretizer.fill_ = encoder.fill_values_  # for text: the most frequent category
             self._codes = discretizer.transform(values)
         self.tables_ = self._tables()
@@ -288,42 +283,25 @@ class SynAFA(PolicyEstimator):
         known: Names,
         unavailable: Names,
         target: str,
-        progress: Callable[[float, str], Any] | None = None,
+        progress: Any = None,
     ) -> SynAFA:
         """Make the rule of what was learnt."""
-        names, tables = encoder.feature_names_, self.tables_
-        at_start = name_mask(known, names)
-        prices = None
-        if self.prices is not None:
-            if self.costs is not None:
-                raise SynafaError("Give either costs or prices, not both.")
-            known = [name for name, there in zip(names, at_start) if there]
-            prices = PriceList.resolve(self.prices, names, known=known)
-        costs = resolve_costs(self.costs, names) if prices is None else prices.price
-        common: dict[str, Any] = {
-            "encoder": encoder,
-            "classes": tuple(self.classes_.tolist()),
-            "single": tables.single,
-            "costs": np.where(at_start, 0.0, costs),
-            "edges": discretizer.edges_,
-            "known": at_start,
-            "unavailable": name_mask(unavailable, names),
-            "budget": float(self.budget),
-            "cost_weight": float(self.cost_weight),
-            "pair_branch": bool(self.pair_branch),
-            "affordability": self.affordability,
-            "target": target or "the class",
-            "prices": None if prices is None or prices.is_plain else prices,
-        }
-        if isinstance(tables, WideTables):
-            assert tables.rows is not None
-            if common["prices"] is not None:
-                raise SynafaError(
-                    f"With {len(names):,} features a policy takes plain prices only; leave panels and groups out."
-                )
-            self.rule_ = WideRule.of_rows(tables.rows, progress, **common)
-        else:
-            self.rule_ = DecisionRule(**common, pair=tables.pair, cond=tables.cond)
+        self.rule_ = make_rule(
+            self.tables_,
+            encoder,
+            known=known,
+            costs=self.costs,
+            prices=self.prices,
+            progress=progress,
+            classes=tuple(self.classes_.tolist()),
+            edges=discretizer.edges_,
+            unavailable=name_mask(unavailable, encoder.feature_names_),
+            budget=float(self.budget),
+            cost_weight=float(self.cost_weight),
+            pair_branch=bool(self.pair_branch),
+            affordability=self.affordability,
+            target=target or "the class",
+        )
         self._discretizer = discretizer
         return self
 
@@ -359,26 +337,9 @@ class SynAFA(PolicyEstimator):
         blocked = row_mask(unavailable, rule.feature_names, n) | rule.unavailable
         blocked = blocked & ~seen
         force = on_stop == "fallback"
-        if isinstance(rule, WideRule):
-            order, branch, mask, cost = self._wide_episodes(codes, seen, blocked, limit, force)
-        else:
-            order, branch, mask, cost = self._many().acquire(codes, seen, blocked, limit, force)
+        order, branch, mask, cost = self._many().acquire(codes, seen, blocked, limit, force)
         used = int((order >= 0).any(axis=0).sum())
         return Run(order[:, :used].copy(), branch[:, :used].copy(), mask, cost, rule.feature_names)
-
-    def _wide_episodes(
-        self, codes: np.ndarray, seen: np.ndarray, blocked: np.ndarray, limit: float, force: bool
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Order and branch (n, steps), final mask (n, D) and money spent (n,) of a wide rule."""
-        from synafa.policy import wide_episodes
-
-        assert isinstance(self.rule_, WideRule)
-        steps = most_steps(self.rule_.costs, limit)
-        order, branch, cost = wide_episodes.acquire(self.rule_, codes, seen, blocked, limit, force, steps)
-        rows, at = np.nonzero(order >= 0)
-        mask = seen.copy()
-        mask[rows, order[rows, at]] = True
-        return order, branch, mask, cost
 
     @worded
     def next_feature(
@@ -418,12 +379,7 @@ class SynAFA(PolicyEstimator):
         return self.rule_.next_feature(observed, remaining=remaining, unavailable=unavailable)
 
     def _propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        rule, codes = self.rule_, self._discretizer.transform(values)
-        if isinstance(rule, WideRule):
-            from synafa.policy import wide_episodes
-
-            return wide_episodes.propose(rule, codes, mask, remaining)
-        return self._many().propose(codes, mask, remaining)
+        return self._many().propose(self._discretizer.transform(values), mask, remaining)
 
     @property
     def codes_(self) -> np.ndarray:
@@ -469,44 +425,15 @@ class SynAFA(PolicyEstimator):
         return build_graph(self.rule_, self.codes_, self.y_, max_depth=max_depth, min_share=min_share)
 
     def _to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """The rule and its decision graph; no training rows."""
-        from synafa.policy import graph_store
-        from synafa.policy.graph import count_graph
+        from synafa.policy.policy_store import to_arrays
 
-        arrays, meta = self.rule_.to_arrays()
-        if self.tables_.specific is None:
-            raise SynafaError("A policy with estimated tables cannot be stored; fit it on exact ones.")
-        if hasattr(self, "_codes"):
-            depth, share = graph_store.STORED_DEPTH, graph_store.STORED_SHARE
-            self._counted = count_graph(self.rule_, self.codes_, self.y_, depth, share)
-        drawn, about = graph_store.to_arrays(self._counted)
-        arrays |= {"specific": self.tables_.specific, "class_counts": self.tables_.class_counts, **drawn}
-        return arrays, meta | {"n_bins": int(self.n_bins), "graph": about}
+        return to_arrays(self)
 
     @classmethod
     def _from_arrays(cls, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> Self:
-        from synafa.policy import graph_store
+        from synafa.policy.policy_store import restore
 
-        rule: Rule = (WideRule if "reach" in meta else DecisionRule).from_arrays(arrays, meta)
-        costs = rule.costs if rule.prices is None else None
-        policy = cls(
-            rule.budget, costs, rule.cost_weight, rule.pair_branch, rule.affordability, meta["n_bins"], rule.prices
-        )
-        policy.rule_ = rule
-        policy.n_features_in_ = rule.n_features
-        if rule.feature_names != tuple(f"x{j}" for j in range(rule.n_features)):  # fitted on a DataFrame
-            policy.feature_names_in_ = np.asarray(rule.feature_names, dtype=object)
-        policy.classes_ = np.asarray(rule.classes)
-        policy._counted = graph_store.from_arrays(arrays, meta["graph"], rule.classes, rule.feature_names)
-        about = arrays["specific"], arrays["class_counts"]
-        if isinstance(rule, DecisionRule):
-            policy.tables_ = InformationTables(rule.single, rule.pair, rule.cond, *about)
-        else:
-            policy.tables_ = WideTables(rule.single, *about)
-        policy._discretizer = Discretizer(policy.n_bins)
-        policy._discretizer.edges_ = rule.edges
-        policy._discretizer.fill_ = rule.encoder.fill_values_
-        return policy
+        return restore(cls(), arrays, meta)
 
     def _check_settings(self) -> None:
         check_amount("budget", self.budget)
@@ -529,31 +456,9 @@ class SynAFA(PolicyEstimator):
         """
         return self._discretizer.transform(self.encode(X))
 
-    def _many(self) -> ManyRows:
+    def _many(self) -> ManyRows | WideEpisodes:
         """The rule for many rows, prepared once."""
         if self._prepared is None or self._prepared.rule is not self.rule_:
-            assert isinstance(self.rule_, DecisionRule)
-            self._prepared = ManyRows(self.rule_)
+            wide = isinstance(self.rule_, WideRule)
+            self._prepared = WideEpisodes(self.rule_) if wide else ManyRows(self.rule_)  # type: ignore[arg-type]
         return self._prepared
-
-
-def _plain_encoder(means: np.ndarray) -> TableEncoder:
-    """The encoder of an array of numbers, whose columns are called x0, x1, ..."""
-    encoder = TableEncoder()
-    encoder.columns_ = tuple(Column(f"x{j}", "number", (), float(mean)) for j, mean in enumerate(means))
-    return encoder
-
-
-def resolve_costs(costs: Any, names: tuple[str, ...]) -> np.ndarray:
-    """Costs (D,) from None, an array or a mapping by name; every cost is finite and at least 0."""
-    if costs is None:
-        return np.ones(len(names))
-    if isinstance(costs, Mapping):
-        name_mask(costs, names)
-        given = [costs.get(name, 1.0) for name in names]
-    else:
-        array = np.asarray(costs, dtype=object)
-        if array.shape != (len(names),):
-            raise SynafaError(f"costs must hold one cost for each of the {len(names)} features, got {array.shape}.")
-        given = array.tolist()
-    return np.array([check_amount(f"The cost of {name!r}", cost) for name, cost in zip(names, given)])

@@ -2,62 +2,54 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from synafa.money.prices import TOLERANCE
 from synafa.policy.branches import FALLBACK
+from synafa.policy.many_rows import most_steps, with_acquired
 from synafa.policy.rule import AFFORDABILITY
 from synafa.policy.wide_rule import WideRule
 
 
-def acquire(
-    rule: WideRule, codes: np.ndarray, seen: np.ndarray, blocked: np.ndarray, budget: float, force: bool, steps: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Whole episodes: order and branch (n, steps), and money spent (n,).
+@dataclass(frozen=True, eq=False)
+class WideEpisodes:
+    """A wide rule for many rows, with the interface of `ManyRows`."""
 
-    Parameters
-    ----------
-    codes : uint8 (n, D)
-    seen, blocked : bool (n, D)
-        What is known, and what else cannot be acquired.
-    budget : float
-    force : bool
-        Whether the lowest-index feature that is left is acquired where nothing is worth its price.
-    steps : int
-        Features that the budget buys at most.
-    """
-    from synafa.policy.wide_kernels import acquire as in_parallel
+    rule: WideRule
 
-    order, branch, spent, beyond = in_parallel(
-        codes, seen, blocked, *_kept(rule), budget, _mode(rule), force, steps
-    )  # fmt: skip
-    for i in np.flatnonzero(beyond):
-        order[i], branch[i], spent[i] = _episode(rule, codes[i], seen[i], blocked[i], budget, force, steps)
-    return order, branch, spent
+    def acquire(
+        self, codes: np.ndarray, seen: np.ndarray, blocked: np.ndarray, budget: float, force: bool
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Whole episodes of rows (n, D): order and branch (n, steps), what is known in the end, and money spent."""
+        from synafa.policy.wide_kernels import acquire
 
+        rule, steps = self.rule, most_steps(self.rule.costs, budget)
+        (order, branch, spent), beyond = acquire(codes, seen, blocked, *_kept(rule), budget, _mode(rule), force, steps)
+        for i in np.flatnonzero(beyond):
+            order[i], branch[i], spent[i] = _episode(rule, codes[i], seen[i], blocked[i], budget, force, steps)
+        return order, branch, with_acquired(seen, order), spent
 
-def propose(
-    rule: WideRule, codes: np.ndarray, mask: np.ndarray, remaining: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """One decision of every row: feature (-1: stop) and branch, (n,)."""
-    from synafa.policy.wide_kernels import propose as in_parallel
+    def propose(self, codes: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """One decision of every row in its own state: feature (-1: stop) and branch (n,)."""
+        from synafa.policy.wide_kernels import propose
 
-    never, *kept = _kept(rule)
-    feature, branch, beyond = in_parallel(codes, mask, never, remaining, *kept, _mode(rule))
-    for i in np.flatnonzero(beyond):
-        found = rule.decide(mask[i], codes[i], float(remaining[i]))
-        feature[i], branch[i] = found.feature, found.branch
-    return feature, branch
+        never, *kept = _kept(self.rule)
+        feature, branch, beyond = propose(codes, mask, never, remaining, *kept, _mode(self.rule))
+        for i in np.flatnonzero(beyond):
+            found = self.rule.decide(mask[i], codes[i], float(remaining[i]))
+            feature[i], branch[i] = found.feature, found.branch
+        return feature, branch
 
 
 def _kept(rule: WideRule) -> tuple[Any, ...]:
     """What both kernels take of a rule, in their order."""
     kept = rule.kept
-    conditional = (rule.single, kept.cond_start, kept.cond_feature, kept.cond_bits)
+    conditional = (kept.cond_start, kept.cond_feature, kept.cond_bits)
     pairs = (kept.pair_first, kept.pair_second, rule.pair_scores)
-    return (rule.unavailable, kept.reach, *conditional, *pairs, rule.costs, rule.cost_weight)
+    return (rule.unavailable, kept.reach, conditional, rule.single, *pairs, rule.costs, rule.cost_weight)
 
 
 def _mode(rule: WideRule) -> int:

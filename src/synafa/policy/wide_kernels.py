@@ -8,97 +8,77 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-from synafa.money.prices import TOLERANCE
-from synafa.policy.branches import FALLBACK, PAIR
-from synafa.policy.kernels import _best_single, _fallback, _next_pair
+from synafa.policy.kernels import decide, empty_episodes, record, start, to_buy
 
 
 @njit(cache=True)
-def _observe_kept(k, code, n_bins, start, feature, bits, scores, conditional):  # type: ignore[no-untyped-def]
+def _observe_kept(k, code, kept, state):  # type: ignore[no-untyped-def]
     """Raise the scores that the observed value of k raises."""
-    for at in range(start[k * n_bins + code], start[k * n_bins + code + 1]):
+    begin, feature, bits = kept
+    scores, conditional, out = state
+    at_code = k * ((begin.size - 1) // out.size) + code
+    for at in range(begin[at_code], begin[at_code + 1]):
         j = feature[at]
         if bits[at] > scores[j]:
             scores[j] = bits[at]
             conditional[j] = True
 
 
+@njit(cache=True)
+def _from_known(codes, known, blocked, never, kept, single):  # type: ignore[no-untyped-def]
+    """The state of a row in which some features are known, and how many are out beside those that always are."""
+    state = start(single)
+    n_out = 0
+    for j in range(codes.size):
+        if known[j]:
+            _observe_kept(j, codes[j], kept, state)
+        state[2][j] = known[j] or blocked[j]
+        n_out += state[2][j] and not never[j]
+    return state, n_out
+
+
 @njit(parallel=True, cache=True)
 def acquire(  # type: ignore[no-untyped-def]
-    codes, known, unavailable, never, reach, single, start, feature_of, bits, first, second, pair_score, costs, weight,
-    budget, mode, force, steps,
+    codes, known, unavailable, never, reach, kept, single, first, second, pair_score, costs, weight, budget, mode,
+    force, steps,
 ):  # fmt: skip
     """Whole episodes: order and branch (n, steps), money spent (n,), and whether a row went beyond the reach (n,)."""
-    n, d = codes.shape
-    n_bins = (start.size - 1) // d
-    order = np.full((n, steps), -1, np.int32)
-    branches = np.full((n, steps), -1, np.int8)
-    spent = np.zeros(n)
+    n = len(codes)
+    episodes = empty_episodes(n, steps)
     beyond = np.zeros(n, np.bool_)
     for i in prange(n):
-        scores = single.copy()
-        conditional = np.zeros(d, np.bool_)
-        out = np.zeros(d, np.bool_)
-        n_out = 0
-        for j in range(d):
-            if known[i, j]:
-                _observe_kept(j, codes[i, j], n_bins, start, feature_of, bits, scores, conditional)
-            out[j] = known[i, j] or unavailable[i, j]
-            n_out += out[j] and not never[j]
+        state, n_out = _from_known(codes[i], known[i], unavailable[i], never, kept, single)
         remaining = budget
         at = 0
         for step in range(steps):
             if n_out > reach:
                 beyond[i] = True
                 break
-            feature, branch, best = _best_single(scores, conditional, out, costs, weight, remaining, mode)
-            at = _next_pair(at, first, second, out, costs, remaining, mode)
-            if at < first.size and pair_score[at] > best:
-                j, k = first[at], second[at]
-                feature, branch = (k if single[k] > single[j] else j), PAIR
-            if feature < 0 and force:
-                feature, branch = _fallback(out, costs, remaining, mode), FALLBACK
-            if feature < 0 or costs[feature] > remaining + TOLERANCE:
+            feature, branch, at = decide(state, at, single, first, second, pair_score, costs, weight, remaining, mode)
+            feature, branch = to_buy(feature, branch, state[2], costs, remaining, mode, force)
+            if feature < 0:
                 break
-            order[i, step] = feature
-            branches[i, step] = branch
-            spent[i] += costs[feature]
+            record(i, step, feature, branch, costs[feature], episodes)
             remaining -= costs[feature]
-            out[feature] = True
+            state[2][feature] = True
             n_out += 1
-            _observe_kept(feature, codes[i, feature], n_bins, start, feature_of, bits, scores, conditional)
-    return order, branches, spent, beyond
+            _observe_kept(feature, codes[i, feature], kept, state)
+    return episodes, beyond
 
 
 @njit(parallel=True, cache=True)
 def propose(  # type: ignore[no-untyped-def]
-    codes, observed, never, remaining, reach, single, start, feature_of, bits, first, second, pair_score, costs,
-    weight, mode,
-):  # fmt: skip
+    codes, observed, never, remaining, reach, kept, single, first, second, pair_score, costs, weight, mode
+):
     """One decision of every row: feature (-1: stop), branch, and whether the row is beyond the reach (n,)."""
-    n, d = codes.shape
-    n_bins = (start.size - 1) // d
-    features = np.full(n, -1, np.int64)
-    branches = np.full(n, -1, np.int8)
-    beyond = np.zeros(n, np.bool_)
+    n = len(codes)
+    features, branches, beyond = np.full(n, -1, np.int64), np.full(n, -1, np.int8), np.zeros(n, np.bool_)
     for i in prange(n):
-        scores = single.copy()
-        conditional = np.zeros(d, np.bool_)
-        out = np.zeros(d, np.bool_)
-        n_out = 0
-        for j in range(d):
-            if observed[i, j]:
-                _observe_kept(j, codes[i, j], n_bins, start, feature_of, bits, scores, conditional)
-            out[j] = observed[i, j] or never[j]
-            n_out += out[j] and not never[j]
+        state, n_out = _from_known(codes[i], observed[i], never, never, kept, single)
         if n_out > reach:
             beyond[i] = True
             continue
-        feature, branch, best = _best_single(scores, conditional, out, costs, weight, remaining[i], mode)
-        at = _next_pair(0, first, second, out, costs, remaining[i], mode)
-        if at < first.size and pair_score[at] > best:
-            j, k = first[at], second[at]
-            feature, branch = (k if single[k] > single[j] else j), PAIR
-        features[i] = feature
-        branches[i] = branch
+        features[i], branches[i], _ = decide(
+            state, 0, single, first, second, pair_score, costs, weight, remaining[i], mode
+        )
     return features, branches, beyond

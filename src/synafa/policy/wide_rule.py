@@ -16,9 +16,10 @@ import numpy as np
 from synafa.errors import SynafaError
 from synafa.information.wide import PackedRows
 from synafa.money.prices import TOLERANCE
-from synafa.policy.reach import Kept, Question, choose, pair_scores
+from synafa.policy.question import Question
+from synafa.policy.reach import Kept, choose, pair_scores
 from synafa.policy.recommendation import Recommendation
-from synafa.policy.rule import Decision, Rule
+from synafa.policy.rule import Decision, Mask, Rule
 
 _PARTS = tuple(field.name for field in fields(Kept) if field.name != "reach")
 
@@ -51,12 +52,7 @@ class WideRule(Rule):
         )
 
     def recommend(
-        self,
-        observed: np.ndarray,
-        codes: np.ndarray,
-        remaining: float,
-        unavailable: np.ndarray | None = None,
-        failed: np.ndarray | None = None,
+        self, observed: np.ndarray, codes: np.ndarray, remaining: float, unavailable: Mask = None, failed: Mask = None
     ) -> Recommendation:
         """As for any rule; a model that was read from a file notes what it keeps."""
         found = super().recommend(observed, codes, remaining, unavailable, failed)

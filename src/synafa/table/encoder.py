@@ -67,6 +67,13 @@ class TableEncoder:
 
     columns_: tuple[Column, ...]
 
+    @classmethod
+    def of_means(cls, means: np.ndarray) -> TableEncoder:
+        """The encoder of an array of numbers, whose columns are called x0, x1, ..."""
+        encoder = cls()
+        encoder.columns_ = tuple(Column(f"x{j}", "number", (), float(mean)) for j, mean in enumerate(means))
+        return encoder
+
     def fit(self, X: Any, y: Any = None) -> TableEncoder:
         """Learn the kinds, categories and fill values of the columns of `X`."""
         self._fit(*columns_of(X))
