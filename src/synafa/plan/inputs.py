@@ -16,8 +16,9 @@ from synafa.plan.scorers import Parts
 from synafa.table.encoder import Column, TableEncoder
 
 FOCUS_ROWS = 3_000  # up to so many rows the predictor learns once more, with the sets that plans would use
+LOOK_ROWS = 1_000  # of more rows, predictors of two halves find those sets
 CROSS_FIT_ROWS = 20_000  # up to so many rows every row is judged by a predictor that did not see it
-FIVE_FOLD_ROWS = 5_000
+FIVE_FOLD_ROWS = 2_000  # of more rows three folds, whose predictors see enough of them
 JUDGED_ROWS = 10_000  # of more rows, this many (at most 30 %) are held out and judged
 CHECKED_SHARE = 0.4  # of the judged rows confirm splits
 Progress = Callable[[float, str], None]
@@ -55,11 +56,11 @@ def check_width(n_features: int, n_classes: int) -> None:
         )
 
 
-def judged_rows(table: Training, fitter: Fitter, progress: Progress | None) -> Judged:
+def judged_rows(table: Training, fitter: Fitter, progress: Progress | None, folds: int | None = None) -> Judged:
     """Predictors that did not see the rows they judge: cross-fitted for a small table, else fitted on the rest."""
     y, groups, n, seed = table.y, table.groups, len(table.y), table.seed
     if n <= CROSS_FIT_ROWS:
-        parts = _cross_fitted(table, fitter, min(5 if n <= FIVE_FOLD_ROWS else 3, n), progress)
+        parts = _cross_fitted(table, fitter, min(folds or (5 if n <= FIVE_FOLD_ROWS else 3), n), progress)
         return Judged(np.arange(n), parts, *deal_rows(y, groups, CHECKED_SHARE, seed))
     rest, held = deal_rows(y, groups, min(0.3, JUDGED_ROWS / n), seed + 1)
     held = np.sort(held)

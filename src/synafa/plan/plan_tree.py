@@ -7,7 +7,7 @@ they did not see; `acquire`, `propose` and `next_feature` follow the tree under 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,7 +20,17 @@ from synafa.plan.build import linear_copies
 from synafa.plan.case import Copies
 from synafa.plan.curve import BudgetPoint, budget_curve
 from synafa.plan.decide import REASONS
-from synafa.plan.inputs import FOCUS_ROWS, Fitter, Training, given_rows, judged_by, judged_rows, number_encoder
+from synafa.plan.inputs import (
+    FOCUS_ROWS,
+    LOOK_ROWS,
+    Fitter,
+    Judged,
+    Training,
+    given_rows,
+    judged_by,
+    judged_rows,
+    number_encoder,
+)
 from synafa.plan.learn import favourites, known_sets, learn_tree, prepare
 from synafa.policy.estimator import Cells, Names, PolicyEstimator, check_fitted, row_mask
 from synafa.policy.run import Run
@@ -145,11 +155,7 @@ class PlanTree(PlanAnswers, PolicyEstimator):
         if given is not None:
             judged = judged_by(given, classes, groups, seed)
         else:
-            judged = judged_rows(table, fitter, lambda share, text: say(0.4 * share, text))
-        if given is None and fitter.takes_hints and len(values) <= FOCUS_ROWS:
-            fitter = replace(fitter, focus=favourites(self, values, classes, judged, copies))
-            if fitter.focus is not None:
-                judged = judged_rows(table, fitter, lambda share, text: say(0.4 + 0.2 * share, text))
+            judged, fitter = self._judged(table, fitter, copies, say)
         learn_tree(self, values, classes, judged, copies, False, True, lambda share, text: say(0.6 + 0.2 * share, text))
         if given is not None:
             self.predictor_ = given
@@ -160,6 +166,21 @@ class PlanTree(PlanAnswers, PolicyEstimator):
             self.predictor_ = fitter.on(table, lambda share, text: say(0.8 + 0.2 * share, text))
         say(1.0, "done")
         return self
+
+    def _judged(
+        self, table: Training, fitter: Fitter, copies: np.ndarray, say: Callable[[float, str], None]
+    ) -> tuple[Judged, Fitter]:
+        """The judged rows of a table; of a small one the predictors learn once more, with the sets that plans use."""
+        n = len(table.y)
+        twice = fitter.takes_hints and n <= FOCUS_ROWS
+        rough = twice and n > LOOK_ROWS
+        judged = judged_rows(table, fitter, lambda share, text: say(0.3 * share, text), 2 if rough else None)
+        if not twice:
+            return judged, fitter
+        fitter = replace(fitter, focus=favourites(self, table.values, table.y, judged, copies))
+        if fitter.focus is None and not rough:
+            return judged, fitter
+        return judged_rows(table, fitter, lambda share, text: say(0.3 + 0.3 * share, text)), fitter
 
     @worded
     def fit_arrays(

@@ -7,6 +7,7 @@ many rows a sample is learnt from.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,7 @@ def fit_predictor(
     values, y, categories = check_table(values, y, n_classes, categories, groups)
     from threadpoolctl import threadpool_limits
 
+    import_module("scipy.linalg.cython_blas")  # with which kernels multiply; there before its threads are limited
     with threadpool_limits(1, user_api="blas"):  # sums in the same order, whatever the number of threads
         say = progress or (lambda fraction, words: None)
         return _fit(values, y, n_classes, categories, groups, (error_costs, focus), seed, say)

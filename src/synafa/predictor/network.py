@@ -63,6 +63,16 @@ def start_weights(n_columns: int, n_features: int, prior: np.ndarray, settings: 
     return tuple(part.astype(np.float32) for part in parts)
 
 
+def runs_of(feature_of: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Columns side by side of one feature: where each run starts, with the end of the last, and whose it is.
+
+    >>> [part.tolist() for part in runs_of(np.array([0, 0, 2, 1, 1]))]
+    [[0, 2, 3, 5], [0, 2, 1]]
+    """
+    starts = np.flatnonzero(np.diff(feature_of, prepend=-1))
+    return np.append(starts, len(feature_of)), feature_of[starts]
+
+
 def train_network(
     cells: np.ndarray,
     observed: np.ndarray,
@@ -88,15 +98,15 @@ def train_network(
     class_weights : float (K,), how much a row of each class counts; None: all the same
     focus : bool (F, D), sets of features that half of the masked copies know
     """
-    from synafa.predictor.network_kernels import adam_step, masked_batch
+    from synafa.predictor.network_kernels import train_step
 
     rng = np.random.default_rng(seed)
     n, batch = len(y), min(settings.batch, len(y))
-    weights = [part.copy() for part in start]
     mean = [part.copy() for part in start]
-    moment, square = [np.zeros_like(part) for part in start], [np.zeros_like(part) for part in start]
-    truth = np.eye(start[-1].shape[0], dtype=np.float32)[y]
-    counts = None if class_weights is None else class_weights.astype(np.float32)[y][:, None]
+    state = [part.copy() for part in start], *([np.zeros_like(part) for part in start] for _ in range(2)), mean
+    matrices, biases = (tuple(tuple(parts[at::2]) for parts in state) for at in (0, 1))
+    counts = np.ones(n, np.float32) if class_weights is None else class_weights.astype(np.float32)[y]
+    columns = runs_of(feature_of)
     every = max(1, settings.steps // settings.checkpoints)
     order, at = rng.permutation(n), 0
     for step in range(1, settings.steps + 1):
@@ -104,32 +114,10 @@ def train_network(
             order, at = rng.permutation(n), 0
         rows = order[at : at + batch]
         at += batch
-        known = masked_batch(cells, rows, training_masks(observed[rows], rng, focus), feature_of)
-        gradients = _gradients(known, truth[rows], tuple(weights), None if counts is None else counts[rows])
         rate = settings.rate * min(1.0, step / 50) * (0.5 * (1 + np.cos(np.pi * step / settings.steps)) + 0.02)
-        scale, correct = np.float32(rate / (1 - 0.9**step)), np.float32(1 / (1 - 0.999**step))
-        forget = np.float32(min(0.98, step / (step + 10)))
-        for part, gradient, *rest in zip(weights, gradients, moment, square, mean):
-            shrink = np.float32(1 - rate * settings.decay if part.ndim == 2 else 1.0)  # biases do not decay
-            adam_step(part.ravel(), gradient.ravel(), *(each.ravel() for each in rest), scale, correct, shrink, forget)
+        scale, correct = rate / (1 - 0.9**step), 1 / (1 - 0.999**step)
+        rates = scale, correct, 1 - rate * settings.decay, min(0.98, step / (step + 10))
+        known = training_masks(observed[rows], rng, focus)
+        train_step(cells, rows, known, columns, y, counts, matrices, biases, tuple(map(np.float32, rates)))
         if step % every == 0:
             yield tuple(part.copy() for part in mean)
-
-
-def _gradients(
-    known: np.ndarray, truth: np.ndarray, weights: Weights, counts: np.ndarray | None = None
-) -> list[np.ndarray]:
-    """Gradients of the mean log loss; `counts` (n, 1) says how much every row counts."""
-    first, second, logits = forward(known, weights)
-    error = (softmax(logits) - truth) / np.float32(len(truth))
-    if counts is not None:
-        error *= counts
-    back_second = error @ weights[4].T
-    back_second *= second > 0
-    back_first = back_second @ weights[2].T
-    back_first *= first > 0
-    return [
-        *(known.T @ back_first, back_first.sum(axis=0)),
-        *(first.T @ back_second, back_second.sum(axis=0)),
-        *(second.T @ error, error.sum(axis=0)),
-    ]
