@@ -138,7 +138,7 @@ def fit(
     if policy == "plan-tree":
         from synafa.plan.inputs import check_width
 
-        check_width(len(columns), len(set(labels.tolist())))
+        check_width(len(columns), _n_classes(labels))
     kept, suspicions = _look(features, labels, seed)
     names = kept.columns
     at_start = [name for name in split_names(known, columns) if name in names]
@@ -197,11 +197,17 @@ def _no_free_text(encoder: Any) -> None:
             )
 
 
+def _n_classes(labels: np.ndarray) -> int:
+    import polars as pl
+
+    return pl.Series(labels).n_unique()
+
+
 def _is_wide(names: Sequence[str], bins: int, labels: np.ndarray, judged: bool) -> bool:
     """Whether the model is the policy alone: of so many features no predictor is learnt."""
     from synafa.information.wide import is_wide
 
-    if not is_wide(len(names), bins, len(set(labels.tolist()))):
+    if not is_wide(len(names), bins, _n_classes(labels)):
         return False
     if judged:
         raise SynafaError(

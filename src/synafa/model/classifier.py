@@ -25,6 +25,7 @@ from synafa.plan.plan_tree import PlanTree
 from synafa.policy.estimator import StoredEstimator, check_fitted, row_mask
 from synafa.policy.run import Run
 from synafa.policy.synafa import SynAFA
+from synafa.table.sampling import sampled_rows
 from synafa.wording import worded
 
 
@@ -136,7 +137,7 @@ class AcquisitionClassifier(Answering, ClassifierMixin, StoredEstimator):
             X, y, groups = take_rows(X, rest), y[rest], None if groups is None else np.asarray(groups)[rest]
         policy = PlanTree(random_state=self.random_state or 0) if self.policy is None else clone(self.policy)
         options: dict[str, Any] = {"known": known, "unavailable": unavailable, "target": target}
-        values: np.ndarray | None = None
+        rows = sampled_rows(len(y), self.random_state or 0)  # of very many, for predictor and ranges
         if isinstance(policy, PlanTree):
             if self.predictor is not None:
                 policy.predictor = self._fitting()
@@ -147,8 +148,10 @@ class AcquisitionClassifier(Answering, ClassifierMixin, StoredEstimator):
         else:
             more = {"progress": progress} if isinstance(policy, SynAFA) else {}
             self.policy_ = policy.fit(X, y, **options, **more)
-            self.predictor_ = self._fit_predictor(values := self.policy_.encode(X), y, progress)
-        self._take_over(self.policy_.encode(X) if values is None else values)
+        values = self.policy_.encode(take_rows(X, rows))
+        if not isinstance(policy, PlanTree):
+            self.predictor_ = self._fit_predictor(values, y[rows], progress)
+        self._take_over(values)
         if wanted is not None:
             wanted = wanted.with_learnt(self.policy_)
             self.stop_ = None if wanted.rule == StopRule() else wanted.rule
@@ -294,7 +297,7 @@ class AcquisitionClassifier(Answering, ClassifierMixin, StoredEstimator):
         self.error_costs_ = ErrorCosts.resolve(self.error_costs, self.classes_.tolist()) if own is None else own
 
 
-def take_rows(X: Any, rows: np.ndarray) -> Any:
+def take_rows(X: Any, rows: np.ndarray | slice) -> Any:
     """Some rows of an array or of a pandas or Polars DataFrame."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]

@@ -1,6 +1,6 @@
 """What values a feature had in training, in seven numbers: enough to question an impossible one, and to say what if.
 
-Quantiles are of observed cells only; text columns have none.
+Quantiles are of observed cells only, in very long tables those of a random sample of rows; text columns have none.
 """
 
 from __future__ import annotations

@@ -34,6 +34,7 @@ from synafa.plan.inputs import (
 from synafa.plan.learn import favourites, known_sets, learn_tree, prepare
 from synafa.policy.estimator import Cells, Names, PolicyEstimator, check_fitted, row_mask
 from synafa.policy.run import Run
+from synafa.table.sampling import sampled_rows
 from synafa.wording import worded
 
 if TYPE_CHECKING:
@@ -138,12 +139,14 @@ class PlanTree(PlanAnswers, PolicyEstimator):
         SynafaError
             When a setting or the table cannot be used.
         """
-        found, values = self._encode_training(X, y)
+        rows = sampled_rows(0 if y is None else len(y), int(self.random_state))
+        found, values = self._encode_training(X, y, rows)
         encoder = number_encoder(values) if found is None else found
-        classes = self._take_classes(y, len(values))
+        n_rows = len(values) if isinstance(rows, slice) else getattr(X, "shape", (len(y),))[0]
+        classes = self._take_classes(y, n_rows)[rows]
         prepare(self, encoder, known, unavailable, target)
         say = progress or (lambda share, text: None)
-        groups = None if groups is None else np.asarray(groups)
+        groups = None if groups is None else np.asarray(groups)[rows]
         categories = [len(column.categories) for column in encoder.columns_]
         seed = int(self.random_state)
         copies = linear_copies(values, seed=seed)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from synafa.arrays import write_file
 from synafa.errors import SynafaError
-from synafa.information.counts import check_labels
+from synafa.information.counts import check_labels, classes_of
 from synafa.policy.rule import name_mask
 from synafa.table.encoder import TableEncoder
 from synafa.wording import worded
@@ -184,16 +184,18 @@ class PolicyEstimator(StoredEstimator):
     def _from_arrays(cls, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> Self:
         raise NotImplementedError
 
-    def _encode_training(self, X: Any, y: Any) -> tuple[TableEncoder | None, np.ndarray]:
-        """The table's encoder and its values; plain number arrays are taken as they are and need none."""
+    def _encode_training(
+        self, X: Any, y: Any, rows: np.ndarray | slice = slice(None)
+    ) -> tuple[TableEncoder | None, np.ndarray]:
+        """The table's encoder and the values of some rows; plain number arrays are taken as they are and need none."""
         if y is None:
             raise SynafaError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         if is_numeric(X):
             types = list(self.number_types)
             X, _ = validate_data(self, X, y, dtype=types, ensure_all_finite="allow-nan", order="C")
-            return None, X
+            return None, X[rows]
         encoder = TableEncoder()
-        values = encoder.fit_transform(X)
+        values = encoder.fit_transform(X, rows=rows)
         validate_data(self, X, skip_check_array=True)  # notes names and width
         return encoder, values
 
@@ -202,7 +204,7 @@ class PolicyEstimator(StoredEstimator):
         labels = check_labels(y, n_rows)
         if labels.dtype.kind == "f" and not np.array_equal(labels, np.floor(labels)):
             raise SynafaError("y must hold classes, got numbers with fractions (Unknown label type: continuous).")
-        self.classes_, positions = np.unique(labels, return_inverse=True)
+        self.classes_, positions = classes_of(labels)
         if len(self.classes_) < 2:
             raise SynafaError(f"All rows are of one class ({str(self.classes_[0])!r}); there is nothing to tell apart.")
         return positions

@@ -117,11 +117,11 @@ class TableEncoder:
                     block[:, j] = column[top : top + _ROWS]
         return values
 
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """`fit(X).transform(X)`, looking at the cells once."""
+    def fit_transform(self, X: Any, y: Any = None, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """`fit(X).transform(X)`, looking at the cells once; all rows are learnt from, only some may be wanted."""
         names, cells = columns_of(X)
         self._fit(names, cells)
-        return self._encode(cells)
+        return self._encode([column[rows] for column in cells])
 
     def fill(self, values: np.ndarray, copy: bool = True) -> np.ndarray:
         """Encoded rows with every NaN replaced by its column's fill value, by default as a copy."""
@@ -221,6 +221,9 @@ class _Text:
     def __len__(self) -> int:
         return len(self.place)
 
+    def __getitem__(self, rows: np.ndarray | slice) -> _Text:
+        return _Text(self.distinct, self.place[rows])
+
     def cells(self) -> np.ndarray:
         """The cells themselves, None where empty."""
         return np.array([*self.distinct, None], dtype=object)[self.place]
@@ -291,7 +294,8 @@ def _fit_column(name: str, raw: np.ndarray | _Text) -> Column:
     from synafa.table.sums import mean_of
 
     numbers = _numbers(name, raw)
-    return Column(name, "number", (), mean_of(numbers[~np.isnan(numbers)]))
+    empty = np.isnan(numbers)
+    return Column(name, "number", (), mean_of(numbers[~empty] if empty.any() else numbers))
 
 
 def _text_column(name: str, counts: Mapping[str, int]) -> Column:
@@ -355,7 +359,7 @@ def _numbers(name: str, raw: np.ndarray) -> np.ndarray:
     if kind in "mM":
         raise UnsupportedValueError(f"Column {name!r} holds dates or times; turn it into a number (days, hours) first.")
     if kind in "buif":
-        values = raw.astype(np.float64)
+        values = raw.astype(np.float64, copy=False)
     else:
         values = np.array([_number(name, i, value) for i, value in enumerate(raw)], dtype=np.float64)
     if np.isinf(values).any():

@@ -75,7 +75,7 @@ def suspicious_columns(table: pl.DataFrame, labels: np.ndarray, seed: int = 0) -
     rows = np.arange(table.height)
     if table.height > _SAMPLE:
         rows = np.sort(np.random.default_rng(seed).choice(table.height, _SAMPLE, replace=False))
-    classes = np.unique(labels, return_inverse=True)[1][rows]
+    classes = np.unique(labels[rows], return_inverse=True)[1]
     for name in table.columns:
         one = _identity(table[name]) or _leak(table[name][rows], classes)
         if one is not None:
