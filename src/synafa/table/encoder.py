@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
@@ -30,6 +31,7 @@ MOST_CATEGORIES = 100
 
 _BLOCK = 1 << 25  # encoded cells that wait to be put beside each other
 _ROWS = 4096
+_MANY_ROWS = 100_000  # from which on two columns are looked at at once
 _MANY = 1000  # cells from which on it pays to look at each distinct one once
 
 
@@ -84,7 +86,7 @@ class TableEncoder:
             raise SynafaError("The table has no feature columns (0 feature(s) while a minimum of 1 is required).")
         if len(cells[0]) == 0:
             raise SynafaError("The table has no rows; at least 1 sample is required.")
-        self.columns_ = tuple(_fit_column(name, column) for name, column in zip(names, cells))
+        self.columns_ = tuple(_side_by_side(len(cells[0]), _fit_column, names, cells))
 
     def transform(self, X: Any) -> np.ndarray:
         """float64 (n, D) in the order of the training columns; NaN for an empty cell or an unseen category."""
@@ -110,11 +112,9 @@ class TableEncoder:
         values = np.empty((n, len(self.columns_)))
         width = max(1, _BLOCK // max(1, n))
         for left in range(0, len(cells), width):
-            part = [_encode(column, raw) for column, raw in zip(self.columns_[left : left + width], cells[left:])]
-            for top in range(0, n, _ROWS):  # column after column is slow: every cell would fetch a line of memory
-                block = values[top : top + _ROWS]
-                for j, column in enumerate(part, start=left):
-                    block[:, j] = column[top : top + _ROWS]
+            part = _side_by_side(n, _encode, self.columns_[left : left + width], cells[left : left + width])
+            halves = values[: n // 2, left:], values[n // 2 :, left:]
+            _side_by_side(n, _put, halves, (0, n // 2), (part, part))
         return values
 
     def fit_transform(self, X: Any, y: Any = None, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
@@ -179,6 +179,22 @@ class TableEncoder:
                 "The description of the table's columns is damaged; fit and save the model again."
             ) from error
         return encoder
+
+
+def _side_by_side(n_rows: int, function: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
+    """`map`; of very many rows two columns at once."""
+    if n_rows <= _MANY_ROWS:
+        return list(map(function, *arguments))
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(function, *arguments))
+
+
+def _put(values: np.ndarray, first: int, columns: list[np.ndarray]) -> None:
+    """Columns from row `first` on, side by side; one after the other every cell would fetch a line of memory."""
+    for top in range(0, len(values), _ROWS):
+        block = values[top : top + _ROWS]
+        for j, column in enumerate(columns):
+            block[:, j] = column[first + top : first + top + len(block)]
 
 
 def columns_of(X: Any) -> tuple[list[str], list[np.ndarray | _Text]]:
