@@ -57,6 +57,12 @@ def cond(table, y, j, k, v):
     return mutual_information([int(table[i][j]) for i in inside], [y[i] for i in inside])
 
 
+def complete_cases(table, y, features, missing):
+    """The rows that have all of these features, and their classes; `missing` is the code of a missing cell."""
+    kept = [i for i, row in enumerate(table) if all(int(row[j]) != missing for j in features)]
+    return [list(map(int, table[i])) for i in kept], [y[i] for i in kept]
+
+
 def joint_counts(table, y, j, k):
     """Counter of (class, code of j, code of k)."""
     return Counter((label, int(row[j]), int(row[k])) for row, label in zip(table, y))
@@ -88,6 +94,11 @@ def atoms(table, y, j, k):
 # --- the decision rule ---------------------------------------------------------------------------------------------
 
 
+def with_result(tables, x, observed):
+    """The observed features whose code is one of the bins; the others were paid and gave no result."""
+    return [k for k in observed if x[k] < len(tables.cond[k][k])]
+
+
 def decide(tables, x, observed, costs, weight, remaining, affordability, pair_branch=True, blocked=()):
     """The next feature of one row and its branch, or (None, "stop"); `tables` has single, pair and cond."""
     d = len(costs)
@@ -98,7 +109,7 @@ def decide(tables, x, observed, costs, weight, remaining, affordability, pair_br
         if affordability == "strict" and costs[j] > remaining + 1e-9:
             continue
         score, kind = tables.single[j], "single"
-        for k in sorted(observed):
+        for k in sorted(with_result(tables, x, observed)):
             if tables.cond[j][k][x[k]] > score:
                 score, kind = tables.cond[j][k][x[k]], "conditional"
         if score - weight * costs[j] > best:
@@ -161,7 +172,7 @@ def priced_decide(tables, x, observed, prices, weight, remaining, affordability,
         if affordability == "strict" and price > remaining + 1e-9:
             continue
         score, kind = tables.single[j], "single"
-        for k in sorted(observed):
+        for k in sorted(with_result(tables, x, observed)):
             if tables.cond[j][k][x[k]] > score:
                 score, kind = tables.cond[j][k][x[k]], "conditional"
         if score - weight * price > best:

@@ -28,3 +28,14 @@ def coded_tables(draw, max_bins: int = 2, max_classes: int = 2, min_classes: int
         elif kind == "class":
             codes[:, j] = y % bins
     return codes.astype(np.uint8), y, bins
+
+
+@st.composite
+def gapped_tables(draw, max_bins: int = 2, max_classes: int = 2, min_classes: int = 1):
+    """As `coded_tables` with missing cells, whose code is the number of bins; at least one cell is missing."""
+    codes, y, bins = draw(coded_tables(max_bins, max_classes, min_classes))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    shares = np.array([draw(st.sampled_from([0.0, 0.1, 0.5, 1.0])) for _ in range(codes.shape[1])])
+    codes[rng.random(codes.shape) < shares] = bins
+    codes[rng.integers(len(codes)), rng.integers(codes.shape[1])] = bins
+    return codes, y, bins

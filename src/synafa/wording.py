@@ -34,6 +34,8 @@ ENTRIES = {
             Class labels.
         n_bins : int or None, default=None
             Number of codes of a feature; None: the largest code + 1, at least 2.
+        missing : bool, default=False
+            Whether the code `n_bins` may occur too: it stands for a missing cell.
         """,
     "complete_rows": """
         Parameters

@@ -87,9 +87,9 @@ def test_values_to_tables_in_one_pass_is_the_same_as_by_way_of_codes(n, d, class
     if holes:
         X[rng.random((n, d)) < 0.05] = np.nan
     y = rng.integers(0, classes, n)
-    codes = Discretizer(2).fit(X).transform(X)
-    assert PairCounts.from_values(X, y) == PairCounts.from_codes(codes, y, 2)
-    one, other = InformationTables.from_values(X, y), InformationTables.from_codes(codes, y, 2)
+    codes, gaps = Discretizer(2).fit(X).transform(X, missing="own"), bool(np.isnan(X).any())
+    assert PairCounts.from_values(X, y) == PairCounts.from_codes(codes, y, 2, missing=gaps)
+    one, other = InformationTables.from_values(X, y), InformationTables.from_codes(codes, y, 2, missing=gaps)
     for name in ("single", "pair", "cond", "specific"):
         assert getattr(one, name).tobytes() == getattr(other, name).tobytes()
 

@@ -74,4 +74,10 @@ def _check(tables: InformationTables, codes: np.ndarray, mask: np.ndarray) -> tu
     expected = (len(codes), len(tables.single))
     if np.shape(codes) != expected or np.shape(mask) != expected:
         raise SynafaError(f"codes and mask must both be {expected}, got {np.shape(codes)} and {np.shape(mask)}.")
-    return np.ascontiguousarray(codes, np.uint8), np.ascontiguousarray(mask, bool)
+    codes = np.ascontiguousarray(codes, np.uint8)
+    if codes.size and codes.max() >= tables.cond.shape[2]:
+        raise SynafaError(
+            f"codes holds the code {codes.max()}, but the tables have {tables.cond.shape[2]} bins; a missing cell has no "
+            "objective: fill it first."
+        )
+    return codes, np.ascontiguousarray(mask, bool)

@@ -28,7 +28,7 @@ class PairAtoms:
 
 
 def strongest_pairs(X: Any, y: Any, top: int = 10, n_bins: int = 2) -> dict[str, list[PairAtoms]]:
-    """The `top` pairs by synergy and by redundancy, text and missing cells handled as in `fit`.
+    """The `top` pairs by synergy and by redundancy; a pair's information is of the rows that have both cells.
 
     Examples
     --------
@@ -42,10 +42,8 @@ def strongest_pairs(X: Any, y: Any, top: int = 10, n_bins: int = 2) -> dict[str,
 
     encoder = TableEncoder()
     values = encoder.fit_transform(X)
-    discretizer = Discretizer(n_bins=n_bins).fit(values)
-    discretizer.fill_ = encoder.fill_values_  # for text: the most frequent category
-    codes = discretizer.transform(values)
-    tables = InformationTables.from_codes(codes, y, n_bins)
+    codes = Discretizer(n_bins=n_bins).fit(values).transform(values, missing="own")
+    tables = InformationTables.from_codes(codes, y, n_bins, missing=bool(codes.max() >= n_bins))
     return rank_pairs(encoder.feature_names_, tables.pair, tables.pid(), top)
 
 

@@ -31,7 +31,7 @@ class Discretizer(TransformerMixin, BaseEstimator):
     edges_ : float64 (D, n_bins - 1)
         Ascending; padded with +inf where a feature has fewer bins.
     fill_ : float64 (D,)
-        The training mean, which takes the place of missing (NaN) cells.
+        The training mean, which takes the place of missing (NaN) cells unless they have a code of their own.
 
     Notes
     -----
@@ -95,13 +95,16 @@ class Discretizer(TransformerMixin, BaseEstimator):
             self.edges_ = np.stack([_quantile_edges(column, self.n_bins) for column in columns])
         return self
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: Any, missing: str = "mean") -> np.ndarray:
         """Codes of rows.
 
         Parameters
         ----------
         X : array (n, D)
-            Numbers; a missing (NaN) cell gets the code of the feature's training mean.
+            Numbers; NaN is a missing cell.
+        missing : {"mean", "own"}, default="mean"
+            The code of a missing cell: "mean" that of the feature's training mean, "own" the code `n_bins`, which no
+            value has, so that `PairCounts` can leave such cells out.
 
         Returns
         -------
@@ -113,6 +116,8 @@ class Discretizer(TransformerMixin, BaseEstimator):
         SynafaError
             When nothing was fitted or the number of features is another one.
         """
+        if missing not in ("mean", "own"):
+            raise SynafaError(f"missing must be 'mean' or 'own', got: {missing!r}.")
         if not hasattr(self, "edges_"):
             raise SynafaError("This Discretizer is not fitted; call fit with training rows first.")
         values = as_matrix(X)
@@ -120,7 +125,8 @@ class Discretizer(TransformerMixin, BaseEstimator):
             raise SynafaError(f"X has {values.shape[1]} features, but {len(self.edges_)} were seen at fit time.")
         from synafa.information.kernels.codes import encode
 
-        return encode(values, self.edges_, codes_of(self.fill_, self.edges_))
+        apart = np.full(len(self.edges_), self.edges_.shape[1] + 1, np.uint8)
+        return encode(values, self.edges_, apart if missing == "own" else codes_of(self.fill_, self.edges_))
 
     @worded
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:

@@ -28,13 +28,17 @@ class PairCounts:
         Number of codes of a feature.
     classes : sequence of labels
         The class labels in any order, which is that of the first axis of the counts.
+    missing : bool, default=False
+        Whether the code `n_bins` is counted too: it stands for a missing cell.
 
     Attributes
     ----------
+    n_codes : int
+        Codes that are counted: `n_bins`, and one more where cells may be missing.
     class_counts : int64 (K,)
         Rows of each class.
     plane_counts : int64 (K, P)
-        P = D * (n_bins - 1): rows with code b + 1 of feature j at plane j * (n_bins - 1) + b.
+        P = D * (n_codes - 1): rows with code b + 1 of feature j at plane j * (n_codes - 1) + b.
     joint : int64 (K, P, P)
         Rows in both planes; only the upper triangle is filled.
 
@@ -50,23 +54,25 @@ class PairCounts:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, n_features: int, n_bins: int, classes: Sequence[Any] | np.ndarray) -> None:
-        self.n_features = int(n_features)
-        self.n_bins = int(n_bins)
+    def __init__(
+        self, n_features: int, n_bins: int, classes: Sequence[Any] | np.ndarray, missing: bool = False
+    ) -> None:
+        self.n_features, self.n_bins, self.missing = int(n_features), int(n_bins), bool(missing)
+        self.n_codes = self.n_bins + self.missing
         self.classes = np.asarray(classes)
         distinct, first = np.unique(check_labels(self.classes, len(self.classes)), return_index=True)
         if len(distinct) < len(self.classes):
             twice = next(label for i, label in enumerate(self.classes.tolist()) if i not in first)
             raise SynafaError(f"classes names {twice!r} twice; name every class once.")
-        check_memory(self.n_features, self.n_bins, len(self.classes))
-        planes = self.n_features * (self.n_bins - 1)
+        check_memory(self.n_features, self.n_bins, len(self.classes), self.missing)
+        planes = self.n_features * (self.n_codes - 1)
         self.class_counts = np.zeros(len(self.classes), np.int64)
         self.plane_counts = np.zeros((len(self.classes), planes), np.int64)
         self.joint = np.zeros((len(self.classes), planes, planes), np.int64)
 
     @classmethod
     @worded
-    def from_codes(cls, codes: Any, y: Any, n_bins: int | None = None) -> PairCounts:
+    def from_codes(cls, codes: Any, y: Any, n_bins: int | None = None, missing: bool = False) -> PairCounts:
         """Count one table.
 
         {codes}
@@ -75,20 +81,23 @@ class PairCounts:
         """
         codes = check_codes(codes)
         labels = check_labels(y, len(codes))
+        if missing and n_bins is None:
+            raise SynafaError("Give n_bins: where cells may be missing, the code n_bins stands for such a cell.")
         n_bins = max(2, int(codes.max()) + 1) if n_bins is None else n_bins
-        return cls(codes.shape[1], n_bins, np.unique(labels)).update(codes, labels)
+        return cls(codes.shape[1], n_bins, np.unique(labels), missing).update(codes, labels)
 
     @classmethod
     @worded
     def from_values(cls, X: Any, y: Any) -> PairCounts:
         """Count values cut into two bins by the study's rule, without codes in between.
 
-        Equal to `from_codes(Discretizer(2).fit_transform(X), y, 2)`, which is also what tables with missing cells take.
+        Equal to `from_codes(Discretizer(2).fit_transform(X), y, 2)`; with missing cells, which have a code of their
+        own, to `from_codes(Discretizer(2).fit(X).transform(X, missing="own"), y, 2, missing=True)`.
 
         Parameters
         ----------
         X : array (n, D)
-            Numbers; float32 and float64 are read as they are.
+            Numbers; float32 and float64 are read as they are; NaN is a missing cell.
         y : array (n,)
             Class labels.
 
@@ -106,7 +115,7 @@ class PairCounts:
         order, starts = rows_by_class(indices, len(classes))
         planes = pack_values(values, order)
         if planes is None:
-            return cls.from_codes(Discretizer(2).fit_transform(values), labels, 2)
+            return cls.from_codes(Discretizer(2).fit(values).transform(values, missing="own"), labels, 2, missing=True)
         return cls(values.shape[1], 2, classes).add_planes(planes, starts, np.bincount(indices))
 
     @staticmethod
@@ -144,7 +153,7 @@ class PairCounts:
         Parameters
         ----------
         codes : uint8 (n, D)
-            Codes below `n_bins`.
+            Codes below `n_codes`.
         y : array (n,)
             Class labels among `classes`.
 
@@ -163,11 +172,11 @@ class PairCounts:
         codes = check_codes(codes)
         if codes.shape[1] != self.n_features:
             raise SynafaError(f"codes has {codes.shape[1]} features, but these counts have {self.n_features}.")
-        if codes.max() >= self.n_bins:
-            raise SynafaError(f"codes holds the code {codes.max()}, but these counts have {self.n_bins} bins.")
+        if codes.max() >= self.n_codes:
+            raise SynafaError(f"codes holds the code {codes.max()}, but these counts have {self._bins}.")
         indices = self._class_indices(check_labels(y, len(codes)))
         order, starts = rows_by_class(indices, len(self.classes))
-        planes = pack_planes(codes, order, self.n_bins - 1)
+        planes = pack_planes(codes, order, self.n_codes - 1)
         return self.add_planes(planes, starts, np.bincount(indices, minlength=len(self.classes)))
 
     def add_planes(self, planes: np.ndarray, starts: np.ndarray, sizes: np.ndarray) -> PairCounts:
@@ -195,7 +204,7 @@ class PairCounts:
         return self
 
     def merge(self, other: PairCounts) -> PairCounts:
-        """Add the counts of other rows; a class that only one side has seen is kept.
+        """Add the counts of other rows; what only one side has seen, a class or missing cells, is kept.
 
         Parameters
         ----------
@@ -224,7 +233,8 @@ class PairCounts:
                 f"Counts of {other.n_features} features and {other.n_bins} bins cannot be merged into counts of "
                 f"{self.n_features} features and {self.n_bins} bins."
             )
-        self._widen(np.unique(np.concatenate([self.classes, other.classes])))
+        self._widen(np.unique(np.concatenate([self.classes, other.classes])), self.missing or other.missing)
+        other = other if other.missing == self.missing else other._copy()._widen(other.classes, self.missing)
         at = np.searchsorted(self.classes, other.classes)
         self.class_counts[at] += other.class_counts
         self.plane_counts[at] += other.plane_counts
@@ -232,13 +242,26 @@ class PairCounts:
             self.joint[there] += other.joint[here]
         return self
 
-    def _widen(self, classes: np.ndarray) -> None:
-        """Make room for more classes; `classes` holds the present ones, all in order."""
-        if not np.array_equal(classes, self.classes):
-            old, at = self.__dict__.copy(), np.searchsorted(classes, self.classes)
-            self.__init__(self.n_features, self.n_bins, classes)  # type: ignore[misc]
-            for name in ("class_counts", "plane_counts", "joint"):
-                getattr(self, name)[at] = old[name]
+    @property
+    def _bins(self) -> str:
+        return f"{self.n_bins} bins{' and one code for missing cells' if self.missing else ''}"
+
+    def _copy(self) -> PairCounts:
+        """These counts again, to be changed; arrays are replaced when they are widened, never changed in place."""
+        other = PairCounts.__new__(PairCounts)
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def _widen(self, classes: np.ndarray, missing: bool) -> PairCounts:
+        """Make room for more classes and for missing cells; `classes` holds the present ones, all in order."""
+        if not np.array_equal(classes, self.classes) or missing != self.missing:
+            old, at = self._copy(), np.searchsorted(classes, self.classes)
+            self.__init__(self.n_features, self.n_bins, classes, missing)  # type: ignore[misc]
+            places = np.arange(self.plane_counts.shape[1]).reshape(self.n_features, -1)[:, : old.n_codes - 1].ravel()
+            self.class_counts[at] = old.class_counts
+            self.plane_counts[at[:, None], places] = old.plane_counts
+            self.joint[at[:, None, None], places[:, None], places] = old.joint
+        return self
 
     def to_bytes(self) -> bytes:
         """Counts as bytes, the same for the same counts; `from_bytes` reads them back.
@@ -284,10 +307,12 @@ class PairCounts:
     def __add__(self, other: PairCounts) -> PairCounts:
         if not isinstance(other, PairCounts):
             return NotImplemented
-        mine, theirs = (self.n_features, self.n_bins), (other.n_features, other.n_bins)
-        if mine != theirs or not np.array_equal(self.classes, other.classes):
-            raise SynafaError("Counts can only be added when they have the same features, bins and classes.")
-        total = PairCounts(self.n_features, self.n_bins, self.classes)
+        if self._shape != other._shape or not np.array_equal(self.classes, other.classes):
+            raise SynafaError(
+                "Counts can only be added when they have the same features, bins and classes, and both or neither have "
+                "missing cells."
+            )
+        total = PairCounts(*self._shape[:2], self.classes, self.missing)
         total.class_counts = self.class_counts + other.class_counts
         total.plane_counts = self.plane_counts + other.plane_counts
         total.joint = self.joint + other.joint
@@ -296,12 +321,16 @@ class PairCounts:
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, PairCounts)
-            and (self.n_features, self.n_bins) == (other.n_features, other.n_bins)
+            and self._shape == other._shape
             and np.array_equal(self.classes, other.classes)
             and np.array_equal(self.class_counts, other.class_counts)
             and np.array_equal(self.plane_counts, other.plane_counts)
             and np.array_equal(self.joint, other.joint)
         )
+
+    @property
+    def _shape(self) -> tuple[int, int, bool]:
+        return self.n_features, self.n_bins, self.missing
 
     def cells(self, j: int, k: int) -> np.ndarray:
         """Joint counts of two features.
@@ -313,10 +342,11 @@ class PairCounts:
 
         Returns
         -------
-        int64 (K, n_bins, n_bins)
-            Rows of each class with code u of feature j and code v of feature k at `[class, u, v]`.
+        int64 (K, n_codes, n_codes)
+            Rows of each class with code u of feature j and code v of feature k at `[class, u, v]`; where cells may be
+            missing, the complete cases are `[:, :n_bins, :n_bins]`.
         """
-        width = self.n_bins - 1
+        width = self.n_codes - 1
         rows, columns = slice(j * width, (j + 1) * width), slice(k * width, (k + 1) * width)
         if j == k:
             inner = np.stack([np.diag(counts) for counts in self.plane_counts[:, rows]])
@@ -324,7 +354,7 @@ class PairCounts:
             inner = self.joint[:, rows, columns]
         else:
             inner = self.joint[:, columns, rows].transpose(0, 2, 1)
-        cells = np.zeros((len(self.classes), self.n_bins, self.n_bins), np.int64)
+        cells = np.zeros((len(self.classes), self.n_codes, self.n_codes), np.int64)
         cells[:, 1:, 1:] = inner
         cells[:, 1:, 0] = self.plane_counts[:, rows] - inner.sum(axis=2)
         cells[:, 0, 1:] = self.plane_counts[:, columns] - inner.sum(axis=1)
@@ -336,10 +366,10 @@ class PairCounts:
 
         Returns
         -------
-        int64 (K, D, n_bins)
-            Rows of each class with each code of each feature.
+        int64 (K, D, n_codes)
+            Rows of each class with each code of each feature; where cells may be missing, the last code counts them.
         """
-        upper = self.plane_counts.reshape(len(self.classes), self.n_features, self.n_bins - 1)
+        upper = self.plane_counts.reshape(len(self.classes), self.n_features, self.n_codes - 1)
         return np.concatenate([(self.class_counts[:, None] - upper.sum(axis=2))[:, :, None], upper], axis=2)
 
     def _class_indices(self, labels: np.ndarray) -> np.ndarray:
@@ -354,12 +384,12 @@ class PairCounts:
         return positions
 
 
-def check_memory(n_features: int, n_bins: int, n_classes: int) -> None:
+def check_memory(n_features: int, n_bins: int, n_classes: int, missing: bool = False) -> None:
     """Refuse counts and tables that would not fit into the memory that is free, before anything is counted.
 
     Counts are int64 for every pair of planes and class; the tables made of them hold `1 + n_bins` float64 a pair.
     """
-    planes = n_features * (n_bins - 1)
+    planes = n_features * (n_bins - 1 + missing)
     needed = 8 * (n_classes * planes * planes + (1 + n_bins) * n_features * n_features)
     if needed < 2**28:
         return

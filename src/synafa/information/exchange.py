@@ -52,13 +52,15 @@ def counts_to_bytes(counts: PairCounts) -> bytes:
     triangle = narrow(counts.joint[:, rows, columns])
     arrays = {"class_counts": counts.class_counts, "plane_counts": counts.plane_counts, "triangle": triangle}
     meta = {"n_features": counts.n_features, "n_bins": counts.n_bins, "classes": counts.classes.tolist()}
+    meta |= {"missing": True} if counts.missing else {}  # left out otherwise: the bytes are those they always were
     return pack_arrays("pair counts", arrays, meta | {"dtype": counts.classes.dtype.str})
 
 
 def counts_from_bytes(kind: type[PairCounts], data: bytes) -> PairCounts:
     """The PairCounts that `counts_to_bytes` packed; `kind` is the class."""
     arrays, meta = unpack_arrays("pair counts", data)
-    counts = kind(meta["n_features"], meta["n_bins"], labels_array(meta["classes"], meta["dtype"]))
+    classes = labels_array(meta["classes"], meta["dtype"])
+    counts = kind(meta["n_features"], meta["n_bins"], classes, meta.get("missing", False))
     rows, columns = np.triu_indices(counts.joint.shape[1], k=1)
     counts.class_counts = arrays["class_counts"]
     counts.plane_counts = arrays["plane_counts"]

@@ -74,25 +74,32 @@ class Atoms:
         return [f"{j} and {k}", *(f"{value:.4f}" for value in values)]
 
 
-def specific_information(code_counts: np.ndarray, class_counts: np.ndarray) -> np.ndarray:
+def specific_information(code_counts: np.ndarray) -> np.ndarray:
     """I_spec(y; X_j) of every class and feature, (K, D), from the counts (K, D, bins) of the codes."""
-    rows = code_counts.sum(axis=0)
-    n = class_counts.sum()
+    rows, of_class = code_counts.sum(axis=0), code_counts.sum(axis=2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        lift = np.log2(code_counts * (n / class_counts[:, None, None])) - np.log2(rows)
+        lift = np.log2(code_counts * (of_class.sum(axis=0) / of_class)[:, :, None]) - np.log2(rows)
         terms = np.where(code_counts > 0, code_counts * lift, 0.0)
-        return np.where(class_counts[:, None] > 0, terms.sum(axis=2) / class_counts[:, None], 0.0)
+        return np.where(of_class > 0, terms.sum(axis=2) / of_class, 0.0)
 
 
 def decompose(single: np.ndarray, pair: np.ndarray, specific: np.ndarray, prior: np.ndarray) -> Atoms:
-    """The atoms of all pairs; rounding below zero is cut off, and a feature is wholly redundant with itself."""
+    """The atoms of all pairs from what each feature tells alone, and what it tells of each class."""
     redundant = np.zeros_like(pair)
     for p, of_class in zip(prior, specific):
         redundant += p * np.minimum(of_class[:, None], of_class[None, :])
-    redundant = np.clip(redundant, 0.0, np.minimum(single[:, None], single[None, :]))
-    unique = single[:, None] - redundant
-    synergy = np.maximum(pair - single[:, None] - single[None, :] + redundant, 0.0)
-    np.fill_diagonal(redundant, single)
+    return atoms_of(np.broadcast_to(single[:, None], pair.shape), pair, redundant)
+
+
+def atoms_of(alone: np.ndarray, pair: np.ndarray, redundant: np.ndarray) -> Atoms:
+    """The atoms of all pairs; `alone[j, k]` is what j tells in the rows of the pair (j, k).
+
+    Rounding below zero is cut off, and a feature is wholly redundant with itself.
+    """
+    redundant = np.clip(redundant, 0.0, np.minimum(alone, alone.T))
+    unique = alone - redundant
+    synergy = np.maximum(pair - alone - alone.T + redundant, 0.0)
+    np.fill_diagonal(redundant, alone.diagonal())
     np.fill_diagonal(unique, 0.0)
     np.fill_diagonal(synergy, 0.0)
     return Atoms(redundant, unique, synergy)

@@ -3,6 +3,7 @@
 single[j]     = I(X_j; Y)
 pair[j, k]    = I(X_j, X_k; Y)
 cond[j, k, v] = I(Y; X_j | X_k = v), 0 where no training row has X_k = v
+A missing cell is left out: each value is of the rows that have all the cells it needs (`complete.py`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from synafa import notebook
 from synafa.errors import SynafaError
+from synafa.information.complete import complete_tables
 from synafa.information.counts import PairCounts
 from synafa.information.pid import Atoms, decompose, specific_information
 from synafa.wording import worded
@@ -37,6 +39,11 @@ class InformationTables:
         Specific information of each class, from which the decomposition follows; None for estimated tables.
     class_counts : int64 (K,)
         Training rows of each class.
+    missing : bool, default=False
+        Whether training cells were missing. Then `single[j]` is of the rows that have feature j, and `pair[j, k]`,
+        `cond[j, k, v]` and the atoms of a pair are of the rows that have both.
+    atoms : Atoms or None, default=None
+        The atoms of all pairs where cells were missing; None elsewhere, where they follow from the rest.
 
     Notes
     -----
@@ -70,17 +77,19 @@ class InformationTables:
     cond: np.ndarray
     specific: np.ndarray | None
     class_counts: np.ndarray
+    missing: bool = False
+    atoms: Atoms | None = None
 
     @classmethod
     @worded
-    def from_codes(cls, codes: Any, y: Any, n_bins: int | None = None) -> InformationTables:
+    def from_codes(cls, codes: Any, y: Any, n_bins: int | None = None, missing: bool = False) -> InformationTables:
         """Tables of training codes and their classes.
 
         {codes}
 
         {tables}
         """
-        return cls.from_counts(PairCounts.from_codes(codes, y, n_bins))
+        return cls.from_counts(PairCounts.from_codes(codes, y, n_bins, missing))
 
     @classmethod
     @worded
@@ -147,6 +156,10 @@ class InformationTables:
         from synafa.information.kernels.tables import n_log_n, pair_tables, pair_tables_two, single_table
 
         codes = counts.code_counts()
+        if counts.missing:
+            *tables, atoms = complete_tables(counts)
+            specific = specific_information(codes[:, :, : counts.n_bins])
+            return cls(*tables, specific, counts.class_counts, missing=True, atoms=atoms)
         f, step = n_log_n(counts.n_rows)
         single = single_table(codes, counts.class_counts, f, step)
         kernel = pair_tables_two if codes.shape[::2] == (2, 2) else pair_tables
@@ -154,7 +167,7 @@ class InformationTables:
         pair, cond = np.empty((d, d)), np.empty((d, d, n_bins))
         kernel(counts.joint, codes, counts.class_counts, f, step, pair, cond)
         pair[np.arange(d), np.arange(d)], cond[np.arange(d), np.arange(d)] = single, 0.0
-        return cls(single, pair, cond, specific_information(codes, counts.class_counts), counts.class_counts)
+        return cls(single, pair, cond, specific_information(codes), counts.class_counts)
 
     def pid(self) -> Atoms:
         r"""Williams-Beer atoms of every pair.
@@ -167,7 +180,8 @@ class InformationTables:
         Raises
         ------
         SynafaError
-            When the tables are estimated; atoms need exact ones.
+            When the tables are estimated, for atoms need exact ones; when training cells were missing and the tables
+            come from a file, which does not hold the atoms.
 
         Notes
         -----
@@ -176,6 +190,13 @@ class InformationTables:
         if self.specific is None:
             raise SynafaError(
                 "These tables are estimated from samples, and atoms need exact ones; use InformationTables.from_codes."
+            )
+        if self.atoms is not None:
+            return self.atoms
+        if self.missing:
+            raise SynafaError(
+                "Training cells were missing, and a model file does not hold the atoms of each pair's complete rows; "
+                "fit the policy again for them."
             )
         return decompose(self.single, self.pair, self.specific, self.class_counts / self.class_counts.sum())
 

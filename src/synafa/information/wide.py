@@ -24,19 +24,21 @@ _BLOCK_BYTES = 2**26  # of the counts of a block of features
 _REMEMBERED_BYTES = 2**28  # of rows that were asked for
 
 
-def dense_bytes(n_features: int, n_bins: int, n_classes: int) -> int:
+def dense_bytes(n_features: int, n_bins: int, n_classes: int, missing: bool = False) -> int:
     """What counts, tables and the copies that decisions search take together when all pairs are kept.
+
+    Where cells are `missing`, they are counted too, and the atoms of all pairs are kept.
 
     >>> dense_bytes(784, 2, 2) < DENSE_LIMIT < dense_bytes(20_000, 2, 2)
     True
     """
-    pairs, inner = n_features * n_features, (n_bins - 1) ** 2
-    return 8 * pairs * (n_classes * inner + 2 * n_bins + 2)
+    pairs, inner = n_features * n_features, (n_bins - 1 + missing) ** 2
+    return 8 * pairs * (n_classes * inner + 2 * n_bins + 2 + 3 * missing)
 
 
-def is_wide(n_features: int, n_bins: int, n_classes: int) -> bool:
+def is_wide(n_features: int, n_bins: int, n_classes: int, missing: bool = False) -> bool:
     """Whether all pairs would take more than `DENSE_LIMIT`."""
-    return dense_bytes(n_features, n_bins, n_classes) > DENSE_LIMIT
+    return dense_bytes(n_features, n_bins, n_classes, missing) > DENSE_LIMIT
 
 
 class PackedRows:
@@ -45,21 +47,27 @@ class PackedRows:
     Attributes
     ----------
     planes : uint64 (P, words)
-        P = D * (n_bins - 1), rows grouped by class.
+        P = D * (codes - 1), rows grouped by class.
     starts : int64 (K + 1,)
         The first word of each class.
     class_counts : int64 (K,)
         Rows of each class.
-    code_counts : int64 (K, D, n_bins)
+    missing : bool
+        Whether there is one code more than bins, the last, for missing cells; every value is then of the rows that
+        have all the cells it needs.
+    code_counts : int64 (K, D, codes)
         Rows of each class with each code of each feature.
     """
 
-    def __init__(self, planes: np.ndarray, starts: np.ndarray, class_counts: np.ndarray, n_bins: int) -> None:
+    def __init__(
+        self, planes: np.ndarray, starts: np.ndarray, class_counts: np.ndarray, n_bins: int, missing: bool = False
+    ) -> None:
         from synafa.information.kernels.counts import single_counts
         from synafa.information.kernels.tables import n_log_n
 
         self.planes, self.starts, self.class_counts = planes, starts, class_counts
-        upper = single_counts(planes, starts).reshape(len(class_counts), -1, n_bins - 1)
+        self.n_bins, self.missing = n_bins, missing
+        upper = single_counts(planes, starts).reshape(len(class_counts), -1, n_bins - 1 + missing)
         rest = class_counts[:, None] - upper.sum(axis=2)
         self.code_counts = np.concatenate([rest[:, :, None], upper], axis=2)
         self._f, self._step = n_log_n(int(class_counts.sum()))
@@ -71,8 +79,10 @@ class PackedRows:
         return cls(found.planes, found.starts, found.class_counts, 2)
 
     @classmethod
-    def from_codes(cls, codes: np.ndarray, y: np.ndarray, n_classes: int, n_bins: int) -> PackedRows:
-        """Of codes, uint8 (n, D), and class indices.
+    def from_codes(
+        cls, codes: np.ndarray, y: np.ndarray, n_classes: int, n_bins: int, missing: bool = False
+    ) -> PackedRows:
+        """Of codes, uint8 (n, D), and class indices; where cells may be `missing`, they have the code `n_bins`.
 
         >>> codes = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.uint8)
         >>> rows = PackedRows.from_codes(codes, codes[:, 0] ^ codes[:, 1], 2, 2)
@@ -82,21 +92,20 @@ class PackedRows:
         from synafa.information.kernels.counts import pack_planes
 
         order, starts = rows_by_class(y, n_classes)
-        planes = pack_planes(np.ascontiguousarray(codes), order, n_bins - 1)
-        return cls(planes, starts, np.bincount(y, minlength=n_classes), n_bins)
+        planes = pack_planes(np.ascontiguousarray(codes), order, n_bins - 1 + missing)
+        return cls(planes, starts, np.bincount(y, minlength=n_classes), n_bins, missing)
 
     @property
     def n_features(self) -> int:
         return self.code_counts.shape[1]
 
-    @property
-    def n_bins(self) -> int:
-        return self.code_counts.shape[2]
-
     def single(self) -> np.ndarray:
         """I(X_j; Y), float64 (D,)."""
+        from synafa.information.kernels.complete import single_complete
         from synafa.information.kernels.tables import single_table
 
+        if self.missing:
+            return single_complete(self.code_counts, self._f, self._step)
         return single_table(self.code_counts, self.class_counts, self._f, self._step)
 
     def rows(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
@@ -109,21 +118,25 @@ class PackedRows:
         cond : float64 (m, n_bins, D)
             `cond[j - first, v, k]` = I(Y; X_k | X_j = v).
         """
+        from synafa.information.kernels.complete import block_tables_complete
         from synafa.information.kernels.wide import block_counts, block_tables, block_tables_two
 
-        n_classes, d, n_bins = self.code_counts.shape
-        width, m = n_bins - 1, last - first
+        n_classes, d, n_codes = self.code_counts.shape
+        n_bins, width, m = self.n_bins, n_codes - 1, last - first
         joint = np.empty((n_classes, m * width, d * width), np.int32)
         block_counts(self.planes, self.starts, first * width, joint)
         pair, cond = np.empty((m, d)), np.empty((m, n_bins, d))
+        if self.missing:
+            block_tables_complete(joint, first, self.code_counts, self._f, self._step, pair, cond)
+            return pair, cond
         kernel = block_tables_two if (n_classes, n_bins) == (2, 2) else block_tables
         kernel(joint, first, self.code_counts, self.class_counts, self._f, self._step, pair, cond)
         return pair, cond
 
     def blocks(self) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """All rows, a block of features at a time: the first feature, and what `rows` returns."""
-        n_classes, d, n_bins = self.code_counts.shape
-        size = 8 * max(1, _BLOCK_BYTES // (8 * 4 * n_classes * d * (n_bins - 1) ** 2))
+        n_classes, d, n_codes = self.code_counts.shape
+        size = 8 * max(1, _BLOCK_BYTES // (8 * 4 * n_classes * d * (n_codes - 1) ** 2))
         for first in range(0, d, size):
             yield first, *self.rows(first, min(first + size, d))
 
@@ -169,7 +182,7 @@ class WideTables:
     @classmethod
     def from_rows(cls, rows: PackedRows) -> WideTables:
         """The tables of packed training rows."""
-        return cls(rows.single(), specific_information(rows.code_counts, rows.class_counts), rows.class_counts, rows)
+        return cls(rows.single(), specific_information(rows.code_counts[:, :, : rows.n_bins]), rows.class_counts, rows)
 
     @property
     def pair(self) -> np.ndarray:

@@ -167,7 +167,7 @@ TRAINING = Schema(
         "graph_passing": Array("i8", ("edges",), 0, _MOST_ROWS),
         "graph_rare": Array("i8", ("depths",), 0, _MOST_ROWS),
     },
-    values={"n_bins": whole(2, _MOST_BINS), "graph": Value(_check_graph)},
+    values={"n_bins": whole(2, _MOST_BINS), "graph": Value(_check_graph), "missing_cells": flag(optional=True)},
     sizes={"nodes": (1, 1_000_000), "K": (2, 65_536)},
     checks=(_training_fits,),
 )

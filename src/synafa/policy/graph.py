@@ -192,7 +192,8 @@ def _children(
     for i, found in enumerate(results.tolist()):
         scores = state.scores
         for j, code in zip(features, found):
-            scores = np.maximum(scores, rule.cond_row(j, code))
+            if code < rule.n_bins:  # else it was paid and gave no result
+                scores = np.maximum(scores, rule.cond_row(j, code))
         words = ", ".join(rule.describe_code(j, code) for j, code in zip(features, found))
         result = rule.describe_result(features[0], found[0]) if len(features) == 1 else words
         yield _State(observed, scores, state.remaining - cost, state.rows[which.ravel() == i]), words, result

@@ -44,7 +44,12 @@ def _next_pair(at, first, second, out, costs, remaining, mode):  # type: ignore[
 
 @njit(cache=True)
 def observe(k, code, cond, state):  # type: ignore[no-untyped-def]
-    """Raise every score to what the observed value of k makes of it; `cond` is (D, bins, D)."""
+    """Raise every score to what the observed value of k makes of it; `cond` is (D, bins, D).
+
+    A code beyond the bins is a measurement without a result, which tells nothing.
+    """
+    if code >= cond.shape[1]:
+        return
     scores, conditional, _ = state
     row = cond[k, code]
     for j in range(scores.size):

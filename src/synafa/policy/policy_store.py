@@ -27,6 +27,8 @@ def to_arrays(policy: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         policy._counted = count_graph(policy.rule_, policy.codes_, policy.y_, depth, share)
     drawn, about = graph_store.to_arrays(policy._counted)
     arrays |= {"specific": policy.tables_.specific, "class_counts": policy.tables_.class_counts, **drawn}
+    if getattr(policy.tables_, "missing", False):
+        meta["missing_cells"] = True
     return arrays, meta | {"n_bins": int(policy.n_bins), "graph": about}
 
 
@@ -44,7 +46,7 @@ def restore(policy: Any, arrays: Mapping[str, np.ndarray], meta: Mapping[str, An
     policy._counted = graph_store.from_arrays(arrays, meta["graph"], rule.classes, rule.feature_names)
     about = arrays["specific"], arrays["class_counts"]
     if isinstance(rule, DecisionRule):
-        policy.tables_ = InformationTables(rule.single, rule.pair, rule.cond, *about)
+        policy.tables_ = InformationTables(rule.single, rule.pair, rule.cond, *about, meta.get("missing_cells", False))
     else:
         policy.tables_ = WideTables(rule.single, *about)
     policy._discretizer = Discretizer(policy.n_bins)

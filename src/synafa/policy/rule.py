@@ -109,15 +109,19 @@ class Rule(Question):
         return self.edges.shape[1] + 1
 
     def codes(self, values: np.ndarray) -> np.ndarray:
-        """Codes of encoded rows, uint8 (n, D); NaN is filled first."""
-        filled = self.encoder.fill(values)
-        return (filled[:, :, None] > self.edges).sum(axis=2).astype(np.uint8)
+        """Codes of encoded rows, uint8 (n, D); NaN, no result, has the code `n_bins`."""
+        codes = (values[:, :, None] > self.edges).sum(axis=2)
+        return np.where(np.isnan(values), self.n_bins, codes).astype(np.uint8)
+
+    def with_result(self, observed: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        """The observed features of a row that gave a result; the others were paid and tell nothing."""
+        return np.flatnonzero(observed & (codes < self.n_bins))
 
     def scores(self, observed: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Bits of every feature in a state, and the observed feature behind them (-1: the feature's own `single`)."""
         scores = self.single.copy()
         given = np.full(self.n_features, -1)
-        for k in np.flatnonzero(observed):
+        for k in self.with_result(observed, codes):
             from_k = self.cond_row(int(k), int(codes[k]))
             better = from_k > scores
             scores[better] = from_k[better]
@@ -145,7 +149,10 @@ class Rule(Question):
     def decide(
         self, observed: np.ndarray, codes: np.ndarray, remaining: float, unavailable: Mask = None, failed: Mask = None
     ) -> Decision:
-        """The next feature of one row; `codes` matters only where `observed`, and what `failed` was paid as well."""
+        """The next feature of one row; `codes` matters only where `observed`.
+
+        What `failed` was paid and gave no result, as what is observed with the code `n_bins`.
+        """
         paid = observed if failed is None else observed | failed
         hidden = ~(paid | self.unavailable)
         if unavailable is not None:
@@ -271,12 +278,16 @@ class Rule(Question):
     def describe_code(self, j: int, code: int) -> str:
         """A code in words: an interval of numbers, or the categories that share it."""
         name, edges = self.feature_names[j], self._finite_edges(j)
+        if code >= self.n_bins:
+            return f"{name} gives no result"
         if name not in self.encoder.categories_ and 0 < code < len(edges):
             return f"{edges[code - 1]:.4g} < {name} <= {edges[code]:.4g}"
         return f"{name} {self.describe_result(j, code)}"
 
     def describe_result(self, j: int, code: int) -> str:
-        """A code in words where the feature's name stands already: `<= 11.5`, `3 to 11.5`, `= f`."""
+        """A code in words where the feature's name stands already: `<= 11.5`, `3 to 11.5`, `= f`, `no result`."""
+        if code >= self.n_bins:
+            return "no result"
         categories, edges = self.encoder.categories_.get(self.feature_names[j]), self._finite_edges(j)
         if categories:
             inside = [c for i, c in enumerate(categories) if int((i > edges).sum()) == code]

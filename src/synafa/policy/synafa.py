@@ -62,8 +62,8 @@ class SynAFA(PolicyEstimator):
     rule_ : DecisionRule
         All that a decision depends on.
     codes_, y_ : uint8 (n, D) and int64 (n,)
-        Codes and class indices of the training rows, from which decision graphs are counted; a
-        model that was read from a file has its decision graph instead.
+        Codes and class indices of the training rows, from which decision graphs are counted; a missing cell has the
+        code `n_bins`. A model that was read from a file has its decision graph instead.
 
     Notes
     -----
@@ -171,20 +171,21 @@ class SynAFA(PolicyEstimator):
             if encoder is None:
                 encoder = TableEncoder.of_means(discretizer.fill_)
             discretizer.fill_ = encoder.fill_values_  # for text: the most frequent category
-            self._codes = discretizer.transform(values)
+            self._codes = discretizer.transform(values, missing="own")
         self.tables_ = self._tables()
         return self._finish(encoder, discretizer, known, unavailable, target, progress)
 
     def _tables(self) -> InformationTables | WideTables:
         """The tables of the training rows, whole or in rows."""
-        codes, k = self._codes, len(self.classes_)
+        codes, k, bins = self._codes, len(self.classes_), self.n_bins
         if isinstance(codes, BinaryPlanes):
             if is_wide(self.n_features_in_, 2, k):
                 return WideTables.from_rows(PackedRows.from_planes(codes))
             return InformationTables.from_counts(codes.counts())
-        if is_wide(self.n_features_in_, self.n_bins, k):
-            return WideTables.from_rows(PackedRows.from_codes(codes, self.y_, k, self.n_bins))
-        return InformationTables.from_codes(codes, self.y_, self.n_bins)
+        missing = bool(codes.max() >= bins)
+        if is_wide(self.n_features_in_, bins, k, missing):
+            return WideTables.from_rows(PackedRows.from_codes(codes, self.y_, k, bins, missing))
+        return InformationTables.from_codes(codes, self.y_, bins, missing)
 
     def fit_stream(
         self,
@@ -379,11 +380,11 @@ class SynAFA(PolicyEstimator):
         return self.rule_.next_feature(observed, remaining=remaining, unavailable=unavailable)
 
     def _propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self._many().propose(self._discretizer.transform(values), mask, remaining)
+        return self._many().propose(self._discretizer.transform(values, missing="own"), mask, remaining)
 
     @property
     def codes_(self) -> np.ndarray:
-        """Codes of the training rows, uint8 (n, D); unpacked when they are first asked for."""
+        """Codes of the training rows, uint8 (n, D), `n_bins` for a missing cell; unpacked when first asked for."""
         if not hasattr(self, "_codes"):
             raise SynafaError("A model that was read from a file holds no training rows; fit it again for them.")
         if isinstance(self._codes, BinaryPlanes):
@@ -452,9 +453,9 @@ class SynAFA(PolicyEstimator):
         Returns
         -------
         uint8 (n, D)
-            How many of its feature's edges each value exceeds.
+            How many of its feature's edges each value exceeds; `n_bins` for a missing cell.
         """
-        return self._discretizer.transform(self.encode(X))
+        return self._discretizer.transform(self.encode(X), missing="own")
 
     def _many(self) -> ManyRows | WideEpisodes:
         """The rule for many rows, prepared once."""

@@ -13,10 +13,13 @@ from synafa.policy.kernels import decide, empty_episodes, record, start, to_buy
 
 @njit(cache=True)
 def _observe_kept(k, code, kept, state):  # type: ignore[no-untyped-def]
-    """Raise the scores that the observed value of k raises."""
+    """Raise the scores that the observed value of k raises; a code beyond the bins is no result and raises none."""
     begin, feature, bits = kept
     scores, conditional, out = state
-    at_code = k * ((begin.size - 1) // out.size) + code
+    bins = (begin.size - 1) // out.size
+    if code >= bins:
+        return
+    at_code = k * bins + code
     for at in range(begin[at_code], begin[at_code + 1]):
         j = feature[at]
         if bits[at] > scores[j]:

@@ -85,7 +85,7 @@ class WideRule(Rule):
                 )
             return self.scores(observed, codes)
         scores, given = self.single.copy(), np.full(self.n_features, -1)
-        for k in np.flatnonzero(observed):
+        for k in self.with_result(observed, codes):
             feature, bits = self.kept_cond(int(k), int(codes[k]))
             better = bits > scores[feature]
             scores[feature[better]] = bits[better]
