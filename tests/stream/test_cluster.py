@@ -63,9 +63,11 @@ def assert_equal(found, expected):
 
 @pytest.mark.parametrize(("parts", "tile", "n_bins"), [(1, None, 2), (4, 2, 2), (17, None, 3), (64, 3, 2)])
 def test_any_number_of_partitions_and_tiles_gives_the_same_bytes(folder, client, parts, tile, n_bins):
-    expected = stream_counts(str(folder), "y", n_bins=n_bins)
-    found = cluster_counts(str(folder), "y", client, parts=parts, tile=tile, n_bins=n_bins)
-    assert_equal(found, expected)
+    for drop in ((), ("hole",)):  # with empty cells and without
+        expected = stream_counts(str(folder), "y", n_bins=n_bins, drop=drop)
+        found = cluster_counts(str(folder), "y", client, parts=parts, tile=tile, n_bins=n_bins, drop=drop)
+        assert_equal(found, expected)
+        assert found.counts.missing == (not drop)
 
 
 def test_a_worker_killed_midway_changes_nothing(folder, cluster, client, tmp_path):

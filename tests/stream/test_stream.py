@@ -45,7 +45,7 @@ def assert_same(found, policy, y, n_bins):
     rule = policy.rule_
     assert found.encoder.columns_ == rule.encoder.columns_
     assert found.edges.tobytes() == rule.edges.tobytes()
-    assert found.counts == PairCounts.from_codes(policy.codes_, y, n_bins)
+    assert found.counts == PairCounts.from_codes(policy.codes_, y, n_bins, missing=policy.tables_.missing)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
@@ -140,8 +140,8 @@ def test_one_pass_is_enough_where_the_sample_says_where_the_edges_lie():
     assert_same(found, policy, y, 2)
 
 
-@pytest.mark.parametrize("n_bins", [2, 4])
-def test_rows_whose_codes_were_provisional_are_put_right(monkeypatch, n_bins):
+@pytest.mark.parametrize(("n_bins", "holes"), [(2, False), (4, False), (2, True), (4, True)])
+def test_rows_whose_codes_were_provisional_are_put_right(monkeypatch, n_bins, holes):
     monkeypatch.setattr(passes, "SAMPLE", 400)
     monkeypatch.setattr("synafa.stream.columns._MEMORY", (n_bins - 1) << 18)
     forgotten = []
@@ -151,6 +151,9 @@ def test_rows_whose_codes_were_provisional_are_put_right(monkeypatch, n_bins):
     n = 60_000
     x = rng.normal(size=(n, 3))
     table = pl.DataFrame({"a": x[:, 0], "b": x[:, 1].astype(np.float32), "c": x[:, 2].round(2), "d": x[:, 0] > 0.3})
+    if holes:
+        gone = pl.Series(rng.random(n) < 0.2)
+        table = table.with_columns(pl.when(~gone).then(pl.col(name)).alias(name) for name in ("a", "b", "d"))
     y = rng.choice(["p", "q", "r"], n)
     frames = [table.with_columns(y=y)[i : i + 3000] for i in range(0, n, 3000)]
     policy = SynAFA(n_bins=n_bins).fit(table, y)
@@ -189,6 +192,41 @@ def test_a_category_and_a_class_that_come_last_are_not_lost(monkeypatch):
     assert_same(found, policy, pl.concat([start, end])["y"].to_numpy(), 2)
 
 
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.integers(300, 700), st.integers(1, 200), st.sampled_from([2, 3]), st.integers(0, 10**6), st.booleans())
+def test_empty_cells_that_the_sample_has_not_seen_are_counted_apart_all_the_same(n, size, n_bins, seed, text):
+    rng = np.random.default_rng(seed)
+    table = (
+        random_table(n, rng)
+        .select("normal", "rounded", "truth", "text?")
+        .with_columns(pl.col("text?").fill_null("b").replace("", "c"))
+    )
+    late = {"normal": [None], "rounded": [0.5], "truth": [None], "text?": [" " if text else "a"]}
+    table = pl.concat([table, pl.DataFrame(late, schema=table.schema)])
+    y = np.concatenate([["no", "yes"], rng.choice(["no", "yes", "maybe"], n - 1)])
+    frames = [table.with_columns(y=y)[i : i + size] for i in range(0, n + 1, size)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passes, "SAMPLE", 40)
+        found = stream_counts(frames, "y", n_bins=n_bins)
+    policy = SynAFA(n_bins=n_bins).fit(table, y)
+    assert_same(found, policy, y, n_bins)
+    assert found.missing == (1, 0, 1, int(text))
+    assert (found.codes == policy.codes_).all()
+    assert SynAFA(n_bins=n_bins).from_streamed(found).tables_.pair.tobytes() == policy.tables_.pair.tobytes()
+
+
+def test_an_empty_cell_costs_one_pass_more_only_where_the_sample_has_none():
+    rng = np.random.default_rng(5)
+    n = 120_000
+    x = rng.normal(size=n)
+    y = rng.integers(0, 2, n)
+    for gone, n_passes in ((np.arange(n) % 7 == 0, 1), (np.arange(n) == n - 3, 2)):
+        table = pl.DataFrame({"x": np.where(gone, np.nan, x), "z": x[::-1].copy()})
+        found = stream_counts([table.with_columns(y=y)[i : i + 20_000] for i in range(0, n, 20_000)], "y")
+        assert found.passes == n_passes
+        assert_same(found, SynAFA().fit(table, y), y, 2)
+
+
 def test_edges_of_a_sample_say_how_far_they_are_off():
     rng = np.random.default_rng(0)
     n = 40_000
@@ -208,7 +246,7 @@ def test_edges_of_a_sample_say_how_far_they_are_off():
 def test_given_edges_are_used_as_they_are():
     table = pl.DataFrame({"x": np.arange(10.0), "z": [None, *np.arange(9.0)], "y": [0, 1] * 5})
     found = stream_counts(table, "y", edges=[[2.0], [7.5]])
-    assert found.counts.code_counts().sum(axis=0).tolist() == [[3, 7], [9, 1]]
+    assert found.counts.code_counts().sum(axis=0).tolist() == [[3, 7, 0], [8, 1, 1]], "an empty cell is no bin's"
     by_name = stream_counts(table, "y", edges={"x": [2.0]})
     assert by_name.edges.ravel().tolist() == [2.0, 4.0]
     for bad, words in [([[1.0]], "shape"), ({"w": [1.0]}, "unknown feature 'w'"), ("some", "must be 'exact'")]:

@@ -77,7 +77,7 @@ def _check(tables: InformationTables, codes: np.ndarray, mask: np.ndarray) -> tu
     codes = np.ascontiguousarray(codes, np.uint8)
     if codes.size and codes.max() >= tables.cond.shape[2]:
         raise SynafaError(
-            f"codes holds the code {codes.max()}, but the tables have {tables.cond.shape[2]} bins; a missing cell has no "
-            "objective: fill it first."
+            f"codes holds the code {codes.max()}, but the tables have {tables.cond.shape[2]} bins; a missing cell has "
+            "no objective: fill it first."
         )
     return codes, np.ascontiguousarray(mask, bool)

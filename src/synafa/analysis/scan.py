@@ -180,6 +180,11 @@ def scan_counts(
             f"A scan needs counts of two bins and a name for each of at least two features, got: {counts.n_bins} bins, "
             f"{counts.n_features} features, {len(feature_names)} names."
         )
+    if counts.missing:
+        raise SynafaError(
+            "A pair is scanned on its complete rows with cuts of its own, and these counts have missing cells; scan "
+            "the table itself."
+        )
     used = list(range(counts.n_features))
     settings = (method, max(min_rows, 1), screen, confirm, seed)
     return _scan(_Counted(counts), _all_pairs(used), list(feature_names), used, settings, q, progress, output)

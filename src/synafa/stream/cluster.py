@@ -29,6 +29,7 @@ from synafa.stream.labels import Labels
 from synafa.stream.passes import SAMPLE, Streamed, feature_names
 from synafa.stream.progress import Report, Stage
 from synafa.stream.sources import Source, open_source
+from synafa.stream.state import FORMAT
 from synafa.table.encoder import TableEncoder
 
 if TYPE_CHECKING:
@@ -141,7 +142,9 @@ class _ClusterRun:
         self.parts = cut_parts(table, parts)
         self.wave = wave or 4 * max(1, sum(client.nthreads().values()))
         self.tile = max(1, tile or TILE_PLANES // (n_bins - 1))
-        self.file = Checkpoint(checkpoint, content_hash([table.identity, self.names, target, n_bins, self.parts]), 0.0)
+        self.file = Checkpoint(
+            checkpoint, content_hash([table.identity, self.names, target, n_bins, self.parts, FORMAT]), 0.0
+        )
         self.began = time.monotonic()
 
     def streamed(self) -> Streamed:
@@ -174,7 +177,8 @@ class _ClusterRun:
             if sum(labels.values()) == 0:
                 raise SynafaError("The table has no rows; at least 1 sample is required.")
             passes, done = passes + 1, 0
-            coded = worker.pack_coders([Coder(column, edges) for column, edges in coders if edges is not None])
+            found = [Coder(column, edges) for column, edges in coders if edges is not None]
+            coded = worker.pack_coders(found, any(record.missing for record in records))
             arrays = {}
         else:
             coded = arrays["coders"].tobytes()
@@ -189,7 +193,7 @@ class _ClusterRun:
             raise SynafaError(
                 f"All rows are of one class ({str(counts.classes[0])!r}); there is nothing to tell apart."
             )
-        coders = worker.unpack_coders(coded)
+        coders, _ = worker.unpack_coders(coded)
         encoder = TableEncoder()
         encoder.columns_ = tuple(coder.column for coder in coders)
         edges = np.stack([coder.edges for coder in coders])

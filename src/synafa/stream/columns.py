@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from synafa.errors import SynafaError
-from synafa.information.codes import codes_of
 from synafa.stream.files import family
 from synafa.stream.quantiles import Ranks, Summary, edges_of, restore, sample_brackets, state
 from synafa.table.encoder import Column, UnsupportedValueError
@@ -124,7 +123,7 @@ class NumberColumn:
             values.view(whole),
             whole(np.iinfo(whole).max),
             limits,
-            window.coder.fill,
+            window.fill,
             planes,
             kept,
             rows,
@@ -296,11 +295,10 @@ class TextColumn:
 
 
 class Coder:
-    """How a column becomes codes: its edges, the code of an empty cell, and for text the code of each category."""
+    """How a column becomes codes: its edges, and for text its categories. An empty cell has the code above all."""
 
-    def __init__(self, column: Column, edges: np.ndarray, fill: int | None = None) -> None:
+    def __init__(self, column: Column, edges: np.ndarray) -> None:
         self.column, self.edges = column, edges
-        self.fill = int(codes_of(np.array([column.fill]), edges[None])[0]) if fill is None else fill
 
     def values(self, series: pl.Series) -> np.ndarray:
         """The encoded numbers of a batch: for text the places of the categories, NaN for none."""
@@ -314,7 +312,7 @@ class Coder:
         """Codes of encoded numbers, uint8."""
         doubles = values.astype(np.float64)
         codes = (doubles[:, None] > self.edges).sum(axis=1)
-        return np.where(np.isnan(doubles), self.fill, codes).astype(np.uint8)
+        return np.where(np.isnan(doubles), len(self.edges) + 1, codes).astype(np.uint8)
 
     @staticmethod
     def places(categories: pl.Series) -> np.ndarray:

@@ -67,10 +67,13 @@ class Counter:
     coders : how each column becomes codes
     n_bins : codes of a column
     keep : how many of the first rows' codes to keep
+    missing : whether cells may be empty; they are counted under the code `n_bins`
     """
 
-    def __init__(self, coders: Sequence[Coder], n_bins: int, keep: int = 0) -> None:
-        self.coders, self.n_bins, self.keep = list(coders), n_bins, keep
+    def __init__(self, coders: Sequence[Coder], n_bins: int, keep: int = 0, missing: bool = False) -> None:
+        self.coders, self.n_bins, self.keep, self.missing = list(coders), n_bins, keep, missing
+        self.width = n_bins - 1 + missing  # planes of a column
+        self.fill = n_bins if missing else 0
         self.counts: PairCounts | None = None
         self.kept: list[np.ndarray] = []
         self.kept_labels: list[np.ndarray] = []
@@ -88,7 +91,7 @@ class Counter:
 
         classes, indices = labels
         order, starts = rows_by_class(indices, len(classes))
-        width = self.n_bins - 1
+        width = self.width
         planes = np.empty((len(self.coders) * width, order.size // 64), np.uint64)
         first = min(frame.height, self.keep - self.n_kept)
         kept = np.empty((first, len(self.coders)), np.uint8)
@@ -97,7 +100,7 @@ class Counter:
             coder, column = self.coders[j], values[j]
             if column is None:
                 column = coder.values(frame.to_series(j))
-            pack_column(column, order, coder.edges, coder.fill, planes[j * width : (j + 1) * width])
+            pack_column(column, order, coder.edges, self.fill, planes[j * width : (j + 1) * width])
             if first:
                 kept[:, j] = coder.codes(column[:first])
 
@@ -121,12 +124,15 @@ class Counter:
     def add(self, classes: np.ndarray, planes: np.ndarray, starts: np.ndarray, sizes: np.ndarray) -> None:
         """Add packed rows of some classes, which are in order."""
         if self.counts is None:
-            self.counts = PairCounts(len(self.coders), self.n_bins, classes)
+            self.counts = self.no_counts(classes)
         if np.array_equal(self.counts.classes, classes):
             self.counts.add_planes(planes, starts, sizes)
         else:
-            part = PairCounts(len(self.coders), self.n_bins, classes)
-            self.counts.merge(part.add_planes(planes, starts, sizes))
+            self.counts.merge(self.no_counts(classes).add_planes(planes, starts, sizes))
+
+    def no_counts(self, classes: np.ndarray) -> PairCounts:
+        """Counts of no rows."""
+        return PairCounts(len(self.coders), self.n_bins, classes, self.missing)
 
     def first_rows(self) -> tuple[np.ndarray, np.ndarray]:
         """Codes and class places of the first rows."""
@@ -153,7 +159,7 @@ def first_rows(
 
 def same(old: Coder, new: Coder, record: Any) -> bool:
     """Whether guessed edges gave every cell of a column the code that the right ones give it."""
-    if old.column.kind != new.column.kind or (record.missing and old.fill != new.fill):
+    if old.column.kind != new.column.kind:
         return False
     if new.column.kind == "text":
         if not set(new.column.categories) <= set(old.column.categories):

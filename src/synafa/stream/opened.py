@@ -27,12 +27,13 @@ _CELL = 17  # bytes of a kept value with its row, column and code
 class Window:
     """Where the edges of one column of numbers may still lie, and the provisional ones.
 
-    coder : provisional edges and fill
+    coder : provisional edges
     open : whether the edges may move inside the brackets; otherwise they are given, or a good guess
+    fill : the code of an empty cell
     """
 
-    def __init__(self, record: NumberColumn, coder: Coder, fixed: bool) -> None:
-        self.record, self.coder = record, coder
+    def __init__(self, record: NumberColumn, coder: Coder, fixed: bool, fill: int) -> None:
+        self.record, self.coder, self.fill = record, coder, fill
         self.open = not fixed and self._inside(coder.edges) and bool((np.diff(coder.edges) > 0).all())
         self._ends: list[tuple[float, float]] = []
         self._limits: dict[np.dtype[Any], np.ndarray] = {}
@@ -49,14 +50,14 @@ class Window:
             ranks = zip(self.coder.edges, ends, self._ends, self.record.ranks)
             moved = np.array([edge if now == before else rank.middle() for edge, now, before, rank in ranks])
             if (np.diff(moved) > 0).all():
-                self.coder = Coder(self.coder.column, moved, self.coder.fill)
+                self.coder = Coder(self.coder.column, moved)
             else:
                 self.open = False
         self._ends, self._limits = [(rank.low, rank.high) for rank in self.record.ranks], {}
 
     def restore(self, edges: np.ndarray, still_open: bool) -> None:
         """Continue with other provisional edges, from which the brackets have not moved."""
-        self.coder, self.open = Coder(self.coder.column, edges, self.coder.fill), still_open
+        self.coder, self.open = Coder(self.coder.column, edges), still_open
         self._ends, self._limits = [], {}
 
     def limits(self, dtype: np.dtype[Any]) -> np.ndarray:
@@ -72,8 +73,6 @@ class Window:
         """Whether every value outside the brackets has the code that these edges give it."""
         if not self.open:
             return same(self.coder, coder, self.record)
-        if self.record.missing and coder.fill != self.coder.fill:
-            return False
         return self._inside(coder.edges)
 
 
@@ -153,16 +152,19 @@ class OpenCounter(Counter):
     records : what each column is found to be; their brackets close while rows are counted
     coders : provisional ones
     fixed : whether the edges of a column are given and do not move
+    missing : whether cells are known to be empty; one that turns up elsewhere cannot be made right
     """
 
-    def __init__(self, records: Sequence[Any], coders: Sequence[Coder], n_bins: int, fixed: Sequence[bool]) -> None:
-        super().__init__(coders, n_bins, 0)
+    def __init__(
+        self, records: Sequence[Any], coders: Sequence[Coder], n_bins: int, fixed: Sequence[bool], missing: bool
+    ) -> None:
+        super().__init__(coders, n_bins, 0, missing)
         self.records = list(records)
         self.windows = [
-            Window(record, coder, still) if isinstance(record, NumberColumn) else None
+            Window(record, coder, still, self.fill) if isinstance(record, NumberColumn) else None
             for record, coder, still in zip(records, coders, fixed)
         ]
-        self.kept_rows = KeptRows(len(self.coders) * (n_bins - 1))
+        self.kept_rows = KeptRows(len(self.coders) * self.width)
         self.given_up = False
 
     def learn(self, frame: pl.DataFrame, labels: Any, where: str, first: int, pool: Pool | None) -> None:
@@ -170,7 +172,7 @@ class OpenCounter(Counter):
         from synafa.stream.kernels import bits as kernels
 
         classes, indices = labels
-        width, n_words = self.n_bins - 1, -(-frame.height // 64)
+        width, n_words = self.width, -(-frame.height // 64)
         few = len(classes) <= kernels.FEW_CLASSES
         order = None
         if few:
@@ -189,8 +191,10 @@ class OpenCounter(Counter):
             if window is None:
                 record.update(series, where, first)
                 coder = self.coders[j]
-                kernels.code_column(coder.values(series), coder.edges, coder.fill, mine)
+                kernels.code_column(coder.values(series), coder.edges, self.fill, mine)
             else:
+                if self.missing:
+                    mine[-1] = 0
                 cells[j] = record.look(numbers_of(series), window, where, first, mine)
             if few:
                 kernels.by_class_few(mine, masks, moves, starts, grouped[j * width : (j + 1) * width])
@@ -248,22 +252,24 @@ class OpenCounter(Counter):
         """Make the counts those of the right edges; False, and nothing is changed, where that cannot be done."""
         if self.given_up or self.counts is None:
             return False
+        if not self.missing and any(record.missing for record in self.records):
+            return False
         for window, old, new, record in zip(self.windows, self.coders, coders, self.records):
             if not (same(old, new, record) if window is None else window.right(new)):
                 return False
-        kept, width = self.kept_rows, self.n_bins - 1
+        kept = self.kept_rows
         kept.gather()
         edges = np.stack([coder.edges for coder in coders])
         right = np.zeros(len(kept.value), np.uint8)
-        for b in range(width):
+        for b in range(self.n_bins - 1):
             right += kept.value > edges[:, b][kept.column]
         wrong = right != kept.code
         if wrong.any():
             rows, place = np.unique(kept.row[wrong], return_inverse=True)
             labels = np.asarray(kept.classes, dtype=self.counts.classes.dtype)[kept.y[rows]]
-            codes = kept.codes(rows, len(coders), width)
+            codes = kept.codes(rows, len(coders), self.width)
             for sign in (-1, 1):
-                part = PairCounts(len(coders), self.n_bins, self.counts.classes).update(codes, labels)
+                part = self.no_counts(self.counts.classes).update(codes, labels)
                 self.counts.plane_counts += sign * part.plane_counts
                 self.counts.joint += sign * part.joint
                 codes[place, kept.column[wrong]] = right[wrong]
@@ -288,7 +294,7 @@ class OpenCounter(Counter):
 
     def from_state(self, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         """Continue from a checkpoint, with the same guessed coders and with restored records."""
-        kept = self.kept_rows = KeptRows(len(self.coders) * (self.n_bins - 1))
+        kept = self.kept_rows = KeptRows(len(self.coders) * self.width)
         for name in _ARRAYS:
             setattr(kept, name, arrays[name])
         kept.classes, self.given_up = list(meta["classes"]), meta["given_up"]

@@ -1,9 +1,9 @@
 """A stream to exact pair counts, in one pass where a sample says well enough where the edges lie.
 
 Rows are counted by provisional edges while the right ones are still looked for, and what was counted wrong is put right
-at the end (`opened`). Where that fails (the sample misled, rows come in an order, too much is open), further passes
-look for the edges and a last one counts. Either way the numbers are those of the whole table in memory, to the last
-bit.
+at the end (`opened`). Where that fails (the sample misled, rows come in an order, too much is open, a cell is empty and
+none was in the sample), further passes look for the edges and a last one counts. Either way the numbers are those of
+the whole table in memory, to the last bit.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from synafa.stream.labels import Labels
 from synafa.stream.opened import OpenCounter
 from synafa.stream.progress import Report, Stage
 from synafa.stream.sources import Batch, Source, ahead, open_source
-from synafa.stream.state import Position, load_state, save_state
+from synafa.stream.state import FORMAT, Position, load_state, save_state
 from synafa.table.encoder import TableEncoder
 from synafa.table.names import close_names
 
@@ -127,7 +127,7 @@ class _Run:
         self.labels = Labels(target, {name: table.schema[name] for name in [*self.names, target]})
         self.given = _given(edges, self.names, n_bins)
         self.exact = not (isinstance(edges, str) and edges == "sample")
-        shape = [list(map(str, table.schema.values())), target, self.names, n_bins, str(edges)[:1000], keep]
+        shape = [list(map(str, table.schema.values())), target, self.names, n_bins, str(edges)[:1000], keep, FORMAT]
         self.checkpoint = Checkpoint(checkpoint, content_hash([table.identity, shape]), every)
         self.place = Position("first", 1, 0, 0, 0)
         self.pace = _Pace()
@@ -141,7 +141,7 @@ class _Run:
 
     def _guess(self, sample: Any) -> None:
         """Coders from the sample alone, and a counter that begins with them."""
-        fixed = []
+        fixed, missing = [], False
         for record in self.records:
             one = record.empty()
             if isinstance(one, NumberColumn):
@@ -149,6 +149,7 @@ class _Run:
                 one.add(values[~np.isinf(values)], "the sample", 0)
             else:
                 one.update(sample[record.name], "the sample", 0)
+            missing |= one.missing > 0
             column, edges = one.finished()
             edges = self.given.get(record.name, edges)
             if edges is None:
@@ -156,7 +157,7 @@ class _Run:
             few = isinstance(one, NumberColumn) and one.n_few <= self.n_bins
             fixed.append(few or not self.exact or record.name in self.given)
             self.guessed.append(Coder(column, edges))
-        self.opened = OpenCounter(self.records, self.guessed, self.n_bins, fixed)
+        self.opened = OpenCounter(self.records, self.guessed, self.n_bins, fixed, missing)
 
     def streamed(self) -> Streamed:
         """All passes that are needed."""
@@ -240,7 +241,7 @@ class _Run:
 
     def _begin_counting(self, coders: list[Coder]) -> None:
         self.opened = None
-        self.counter = Counter(coders, self.n_bins, self.keep)
+        self.counter = Counter(coders, self.n_bins, self.keep, any(record.missing for record in self.records))
         self._next("count")
 
     def _count_pass(self, pool: Pool | None) -> None:
@@ -299,8 +300,8 @@ class _Run:
         if self.exact:
             return 0.0
         assert counter.counts is not None
-        codes = counter.counts.code_counts().sum(axis=0)
-        upto = np.cumsum(codes, axis=1)[:, :-1] / counter.counts.n_rows
+        codes = counter.counts.code_counts().sum(axis=0)[:, : self.n_bins]
+        upto = np.cumsum(codes, axis=1)[:, :-1] / np.maximum(codes.sum(axis=1, keepdims=True), 1)
         worst = 0.0
         for j, record in enumerate(self.records):
             if isinstance(record, NumberColumn):

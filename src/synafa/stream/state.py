@@ -13,6 +13,8 @@ from synafa.stream.columns import Coder
 from synafa.stream.counting import Counter
 from synafa.table.encoder import TableEncoder
 
+FORMAT = 2  # a checkpoint of another one is refused; 2: empty cells are counted under a code of their own
+
 
 @dataclass(frozen=True)
 class Position:
@@ -66,6 +68,7 @@ def _counter_state(counter: Counter) -> tuple[dict[str, np.ndarray], dict[str, A
     encoder.columns_ = tuple(coder.column for coder in counter.coders)
     arrays = {"edges": np.stack([coder.edges for coder in counter.coders])}
     meta: dict[str, Any] = {"columns": encoder.to_meta(), "counts": counter.counts is not None, "kept": counter.n_kept}
+    meta["missing"] = counter.missing
     if counter.counts is not None:
         arrays["counts"] = np.frombuffer(counter.counts.to_bytes(), np.uint8)
         codes, y = counter.first_rows()
@@ -77,7 +80,7 @@ def _counter_state(counter: Counter) -> tuple[dict[str, np.ndarray], dict[str, A
 def _restored(run: Any, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Counter:
     columns = TableEncoder.from_meta(meta["columns"]).columns_
     coders = [Coder(column, edges) for column, edges in zip(columns, arrays["edges"])]
-    counter = Counter(coders, run.n_bins, run.keep)
+    counter = Counter(coders, run.n_bins, run.keep, meta["missing"])
     if meta["counts"]:
         counter.counts = PairCounts.from_bytes(arrays["counts"].tobytes())
         counter.kept, counter.n_kept = [arrays["kept_codes"]], meta["kept"]

@@ -60,10 +60,10 @@ def count(job: Job, part: Part, tile: Tile, shared: bytes) -> bytes:
     """The counts of a tile of columns in a part."""
     with _Named():
         table = _table(job)
-        every = unpack_coders(shared)
+        every, missing = unpack_coders(shared)
         columns = sorted({*range(tile[0], tile[1]), *range(tile[2], tile[3])})
         coders = [every[j] for j in columns]
-        counter = Counter(coders, job.n_bins)
+        counter = Counter(coders, job.n_bins, missing=missing)
         names = [job.names[j] for j in columns]
         reader = Labels(job.target, table.schema)
         for frame, where, first in _frames(table, part, [*names, job.target]):
@@ -106,8 +106,9 @@ def assemble(data: bytes, n_features: int, n_bins: int) -> PairCounts:
     tiles = {tuple(map(int, name.split("-")[1:])): PairCounts.from_bytes(a.tobytes()) for name, a in arrays.items()}
     if not tiles:
         raise SynafaError("The table has no rows; at least 1 sample is required.")
-    total = PairCounts(n_features, n_bins, next(iter(tiles.values())).classes)
-    width = n_bins - 1
+    one = next(iter(tiles.values()))
+    total = PairCounts(n_features, n_bins, one.classes, one.missing)
+    width = total.n_codes - 1
     for (a0, a1, b0, b1), part in tiles.items():
         columns = sorted({*range(a0, a1), *range(b0, b1)})
         places = np.concatenate([np.arange(j * width, (j + 1) * width) for j in columns])
@@ -163,18 +164,19 @@ def unpack_records(
     return records, {label: count for label, count in meta["labels"]}
 
 
-def pack_coders(coders: list[Coder]) -> bytes:
-    """Coders as bytes."""
+def pack_coders(coders: list[Coder], missing: bool) -> bytes:
+    """Coders as bytes, and whether cells are empty."""
     encoder = TableEncoder()
     encoder.columns_ = tuple(coder.column for coder in coders)
     edges = np.stack([coder.edges for coder in coders])
-    return pack_arrays("part", {"edges": edges}, {"columns": encoder.to_meta()})
+    return pack_arrays("part", {"edges": edges}, {"columns": encoder.to_meta(), "missing": missing})
 
 
-def unpack_coders(data: bytes) -> list[Coder]:
-    """The coders of `pack_coders`."""
+def unpack_coders(data: bytes) -> tuple[list[Coder], bool]:
+    """What `pack_coders` packed."""
     arrays, meta = unpack_arrays("part", data)
-    return [Coder(c, edges) for c, edges in zip(TableEncoder.from_meta(meta["columns"]).columns_, arrays["edges"])]
+    columns = TableEncoder.from_meta(meta["columns"]).columns_
+    return [Coder(column, edges) for column, edges in zip(columns, arrays["edges"])], meta["missing"]
 
 
 def write_part(frame: Any, folder: str, number: int) -> str:

@@ -103,8 +103,9 @@ def read_column(values, bits, sizes, limits, fill, planes, kept, rows, at, over,
     bits, sizes : the values as integers of the same width, and the bits of those that are not the sign
     limits : (edges, 3), of the values' type: a value is beyond the edge, not below the bracket, beyond the bracket when
         it exceeds the first, second, third
-    fill : the code of a missing value
-    planes : uint64 (edges, words), filled: bit r of plane b is set when row r has code b + 1
+    fill : the code of a missing value; 0 where none is expected
+    planes : uint64 (edges, words), filled: bit r of plane b is set when row r has code b + 1; a plane more, of zeros,
+        where the code of a missing value is above the others
     kept, rows : (edges, n), filled: values in each bracket and their rows; at : (edges,), how many there are
     over : int64 (edges,), added to: how many values are not below the bracket
     chunks, three, few, n_few : exact sum, extremes and few distinct values so far, updated

@@ -114,18 +114,16 @@ def buckets(values, low, high, first_key, shift, histogram):  # type: ignore[no-
 
 @njit(cache=True, nogil=True)
 def pack_column(values, order, edges, fill, planes):  # type: ignore[no-untyped-def]
-    """Fill the planes (bins - 1, words) of one column; NaN has the code `fill`; `order` lists a row for each bit."""
+    """Fill the planes (codes - 1, words) of one column; NaN has the code `fill`; `order` lists a row for each bit."""
     n_edges = edges.size
     for w in range(planes.shape[1]):
-        if n_edges == 1:
+        if planes.shape[0] == 1:  # two bins and no missing cell
             word = np.uint64(0)
-            edge, missing = edges[0], np.uint64(fill)
+            edge = edges[0]
             for bit in range(64):
                 row = order[64 * w + bit]
                 if row >= 0:
-                    value = np.float64(values[row])
-                    one = np.uint64(value > edge) | (np.uint64(value != value) & missing)
-                    word |= one << np.uint64(bit)
+                    word |= np.uint64(np.float64(values[row]) > edge) << np.uint64(bit)
             planes[0, w] = word
             continue
         planes[:, w] = np.uint64(0)
