@@ -10,10 +10,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from synafa.analysis.scan import ScanResult, discovery_validation, scan
+from synafa.analysis.scan import ScanResult, discovery_validation, scan, scan_counts
 from synafa.analysis.scan_draw import draw_heatmap
 from synafa.cli.scan import scan as scan_command
 from synafa.errors import SynafaError
+from synafa.information.counts import PairCounts
 from tests import naive_stats as naive
 
 
@@ -150,6 +151,12 @@ def test_bad_input_is_named(change, message):
     arguments = {"values": X, "y": y, "feature_names": names} | change
     with pytest.raises(SynafaError, match=message):
         scan(**arguments)
+
+
+def test_counts_with_missing_cells_are_refused():
+    counts = PairCounts.from_codes(np.array([[0, 2], [1, 0], [1, 1]], np.uint8), [0, 1, 1], 2, missing=True)
+    with pytest.raises(SynafaError, match="these counts have missing cells"):
+        scan_counts(counts, ["a", "b"])
 
 
 def test_the_heat_map_is_written_and_repeats_itself(tmp_path):

@@ -157,9 +157,9 @@ class InformationTables:
 
         codes = counts.code_counts()
         if counts.missing:
-            *tables, atoms = complete_tables(counts)
+            single, pair, cond, atoms = complete_tables(counts)
             specific = specific_information(codes[:, :, : counts.n_bins])
-            return cls(*tables, specific, counts.class_counts, missing=True, atoms=atoms)
+            return cls(single, pair, cond, specific, counts.class_counts, missing=True, atoms=atoms)
         f, step = n_log_n(counts.n_rows)
         single = single_table(codes, counts.class_counts, f, step)
         kernel = pair_tables_two if codes.shape[::2] == (2, 2) else pair_tables

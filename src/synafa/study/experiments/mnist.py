@@ -205,7 +205,8 @@ def _usable(path: Any) -> bool:
 
 def _load(path: Any) -> Amortised:
     arrays, _ = read_file(path, _KIND)
-    tables = InformationTables(**{name: arrays[name] for name in _FIELDS}, specific=None)
+    fields: dict[str, Any] = {name: arrays[name] for name in _FIELDS}
+    tables = InformationTables(**fields, specific=None)
     return Amortised(tables, float(arrays["seconds"][0]), float(arrays["seconds"][1]))
 
 
