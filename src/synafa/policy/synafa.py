@@ -82,6 +82,12 @@ class SynAFA(PolicyEstimator):
     and was not known at `fit` counts as paid. A score never falls, so a copy of a known feature keeps its own: for
     tables with much redundancy use `PlanTree`.
 
+    A missing training cell (NaN, None) is left out. What a feature tells comes from the rows that have it; what a pair
+    tells, and what a value of one makes of the other, from the rows that have both, be they few: a feature that hardly
+    any row has is better left out. A feature that is asked and gives no result is paid, tells nothing and is not asked
+    again. The study's datasets come with their missing cells filled by column means, so this changes none of its
+    numbers.
+
     References
     ----------
     .. [1] J. Li, M. A. Dhali, H. R. Bouma, "When Does Synergy Help Active Feature Acquisition? A PID-Based Study".
