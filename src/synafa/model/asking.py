@@ -24,7 +24,7 @@ def answer(model: Answering, observed: dict[str, Any], remaining: float | None, 
     """What the model says of a case."""
     unavailable = [unavailable] if isinstance(unavailable, str) else list(unavailable)
     found = _recommend(model, observed, remaining, unavailable)
-    probabilities, decision, expected = _state(model, observed)
+    probabilities, decision, expected = _state(model, observed, found)
     outcomes: tuple[Outcome, ...] = ()
     others: tuple[Other, ...] = ()
     reveals: tuple[str, ...] = ()
@@ -130,13 +130,21 @@ def _untold(model: Answering, observed: dict[str, Any], unavailable: list[str]) 
     return (names[int(untold[0])], names[int(asked[0])]) if len(asked) else None
 
 
-def _state(model: Answering, observed: dict[str, Any]) -> tuple[dict[Any, float], Any, float | None]:
-    """Class probabilities, the class decided and its expected cost from what is known."""
+def _state(
+    model: Answering, observed: dict[str, Any], found: Any = None
+) -> tuple[dict[Any, float], Any, float | None]:
+    """Class probabilities, the class decided and its expected cost from what is known.
+
+    A recommendation for the same case (`found`) may have the probabilities already.
+    """
     if model.predictor_ is None:
         return {}, None, None
-    values, mask = encode_case(model.policy_.encoder_, observed)
-    proba = model.proba_from(values[None], mask[None])
-    labels = model.classes_.tolist()
+    labels, told = model.classes_.tolist(), getattr(found, "probabilities", None)
+    if told:
+        proba = np.array([[told[label] for label in labels]])
+    else:
+        values, mask = encode_case(model.policy_.encoder_, observed)
+        proba = model.proba_from(values[None], mask[None])
     expected = None if model.error_costs_ is None else float(model.error_costs_.risk(proba)[0])
     return dict(zip(labels, proba[0].tolist())), labels[int(model.decide(proba)[0])], expected
 
@@ -152,9 +160,9 @@ def _outcome(
 ) -> Outcome:
     """Where one result leads; of what comes with it in a panel nothing is assumed."""
     after = {**observed, **result}
-    probabilities, decision, _ = _state(model, after)
     panel = dict.fromkeys(reveals, None)
     found = _recommend(model, {**panel, **after}, max(remaining, 0.0), unavailable)
+    probabilities, decision, _ = _state(model, after, None if reveals else found)
     sure = probabilities[decision]
     return Outcome(words, decision, sure, found.feature, sure >= max(probabilities.values()))
 
