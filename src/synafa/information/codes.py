@@ -82,12 +82,10 @@ class Discretizer(TransformerMixin, BaseEstimator):
         if self.n_bins == 2:
             from synafa.information.kernels.codes import summarise_binary
 
-            sums, thresholds = summarise_binary(values)
-            self.fill_ = np.array([exact_mean(chunks, len(values)) for chunks in sums])
-            for j in np.flatnonzero(np.isnan(thresholds)):
-                observed = _observed(values[:, j], int(j))
-                self.fill_[j] = mean_of(observed)
-                thresholds[j] = summarise_binary(observed[:, None])[1][0] if len(observed) else np.inf
+            sums, thresholds, cells = summarise_binary(values)
+            for j in np.flatnonzero(cells < 0):
+                _observed(values[:, j], int(j))  # names the infinite cell
+            self.fill_ = np.array([exact_mean(chunks, int(n)) for chunks, n in zip(sums, cells)])
             self.edges_ = thresholds[:, None]
         else:
             columns = [_observed(values[:, j], j) for j in range(values.shape[1])]

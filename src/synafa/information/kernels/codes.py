@@ -130,12 +130,27 @@ def _finite(column):  # type: ignore[no-untyped-def]
     return odd == 0
 
 
+@njit(cache=True)
+def _to_front(column):  # type: ignore[no-untyped-def]
+    """Move what is not NaN to the front; returns how many there are, -1 if one is infinite."""
+    kept, infinite = 0, 0
+    for i in range(column.size):
+        value = column[i]
+        column[kept] = value
+        kept += value == value
+        infinite += (value == value) & (value - value != 0)
+    return -1 if infinite else kept
+
+
 @njit(parallel=True, cache=True)
-def summarise_binary(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Exact sums (D, CHUNKS) and thresholds (D,) of the study's binarisation; NaN for a column with NaN or infinity."""
+def summarise_binary(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Exact sums (D, CHUNKS), thresholds (D,) of the study's binarisation and cells (D,), all of what is not NaN.
+
+    A column with infinity has -1 cells.
+    """
     n, d = X.shape
     sums = np.zeros((d, CHUNKS), np.int64)
-    thresholds = np.full(d, np.nan)
+    thresholds, cells = np.full(d, np.inf), np.full(d, n)
     zero = X.dtype.type(0)
     blocks = (d + BLOCK - 1) // BLOCK
     for share in prange(SHARES):
@@ -149,10 +164,13 @@ def summarise_binary(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
                     for i in range(first, last):
                         columns[c, i] = X[i, start + c] + zero  # -0.0 becomes 0.0: equal values, equal bits
             for c in range(width):
-                if _finite(columns[c]):
-                    add_values(sums[start + c], columns[c])
-                    thresholds[start + c] = binary_threshold(columns[c])
-    return sums, thresholds
+                if not _finite(columns[c]):
+                    cells[start + c] = _to_front(columns[c])
+                if cells[start + c] > 0:
+                    observed = columns[c, : cells[start + c]]
+                    add_values(sums[start + c], observed)
+                    thresholds[start + c] = binary_threshold(observed)
+    return sums, thresholds, cells
 
 
 @njit(parallel=True, cache=True)
