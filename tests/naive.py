@@ -63,6 +63,11 @@ def complete_cases(table, y, features, missing):
     return [list(map(int, table[i])) for i in kept], [y[i] for i in kept]
 
 
+def few(rows, n):
+    """Whether these rows of n are so few that what they tell counts as nothing."""
+    return len(rows) < min(50, n // 2)
+
+
 def joint_counts(table, y, j, k):
     """Counter of (class, code of j, code of k)."""
     return Counter((label, int(row[j]), int(row[k])) for row, label in zip(table, y))

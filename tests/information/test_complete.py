@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synafa import Discretizer, InformationTables, PairCounts, SynafaError
+from synafa import Discretizer, InformationTables, PairCounts, SynAFA, SynafaError
 from synafa.analysis.pairs import strongest_pairs
 from synafa.information.wide import PackedRows, is_wide
 from tests import naive
@@ -25,11 +25,11 @@ def test_tables_are_those_of_the_complete_rows_of_each_pair(table):
     assert tables.cond.shape == (d, d, bins)
     for j in range(d):
         rows, labels = naive.complete_cases(codes, y, [j], bins)
-        alone = naive.mutual_information([row[j] for row in rows], labels)
+        alone = 0.0 if naive.few(rows, len(y)) else naive.mutual_information([row[j] for row in rows], labels)
         assert tables.single[j] == tables.pair[j, j] == pytest.approx(alone, abs=1e-12)
         for k in range(d):
             rows, labels = naive.complete_cases(codes, y, [j, k], bins)
-            if not rows:
+            if naive.few(rows, len(y)) or not rows:
                 assert tables.pair[j, k] == tables.cond[j, k].max() == atoms.synergy[j, k] == atoms.unique[j, k] == 0
                 continue
             assert tables.pair[j, k] == pytest.approx(naive.pair(rows, labels, j, k), abs=1e-12)
@@ -126,6 +126,31 @@ def test_a_missing_cell_is_not_the_mean():
     assert tables.single[0] < 0.01
 
 
+@pytest.mark.parametrize(("n", "share"), [(300, 0.1), (1000, 0.05), (1000, 0.1)])
+def test_features_that_hardly_any_row_has_do_not_seem_to_tell_much(n, share):
+    """Noise that few rows have: the complete rows of a pair are a handful, which would tell the class by chance."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 25))
+    y = (X[:, 0] + X[:, 1] + rng.normal(size=n) > 0).astype(int)
+    X[:, 5:][rng.random((n, 20)) > share] = np.nan
+    tables = InformationTables.from_values(X, y)
+    assert tables.pair[5:, 5:].max() < tables.pair[0, 1]
+    assert tables.cond[5:, 5:].max() < tables.pair[0, 1]
+    assert tables.single[5:].max() < tables.single[:2].max()
+    best = strongest_pairs(X, y, top=1)["synergistic"][0]
+    assert best.synergy < 0.2
+    assert SynAFA(budget=2).fit(X, y).next_feature().feature in ("x0", "x1")
+
+
+def test_a_feature_that_half_of_a_small_table_has_counts():
+    rng = np.random.default_rng(1)
+    x = rng.integers(0, 2, 40).astype(float)
+    gone = np.arange(40) < 20
+    assert InformationTables.from_values(np.where(gone, np.nan, x)[:, None], x).single[0] > 0.9
+    gone[20] = True
+    assert InformationTables.from_values(np.where(gone, np.nan, x)[:, None], x).single[0] == 0
+
+
 def test_a_cell_of_its_own_code_is_asked_for():
     X = np.array([[0.0], [0.0], [np.nan], [10.0], [2.0]])
     discretizer = Discretizer(n_bins=3).fit(X)
@@ -158,5 +183,5 @@ def test_the_strongest_pairs_are_of_their_complete_rows(table):
     for found in strongest_pairs(X, y, top=3)["synergistic"]:
         j, k = int(found.first[1:]), int(found.second[1:])
         rows, labels = naive.complete_cases(codes, y, [j, k], bins)
-        expected = naive.atoms(rows, labels, j, k)[3] if rows else 0.0
+        expected = 0.0 if naive.few(rows, len(y)) or not rows else naive.atoms(rows, labels, j, k)[3]
         assert found.synergy == pytest.approx(expected, abs=1e-12)

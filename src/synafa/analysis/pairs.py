@@ -28,7 +28,10 @@ class PairAtoms:
 
 
 def strongest_pairs(X: Any, y: Any, top: int = 10, n_bins: int = 2) -> dict[str, list[PairAtoms]]:
-    """The `top` pairs by synergy and by redundancy; a pair's information is of the rows that have both cells.
+    """The `top` pairs by synergy and by redundancy.
+
+    A pair's information is of the rows that have both cells, and counts as nothing where these are fewer than 50 and
+    less than half of all.
 
     Examples
     --------

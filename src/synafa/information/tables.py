@@ -41,7 +41,8 @@ class InformationTables:
         Training rows of each class.
     missing : bool, default=False
         Whether training cells were missing. Then `single[j]` is of the rows that have feature j, and `pair[j, k]`,
-        `cond[j, k, v]` and the atoms of a pair are of the rows that have both.
+        `cond[j, k, v]` and the atoms of a pair are of the rows that have both; 0 where these are fewer than 50 and less
+        than half of all, for so few rows seem to tell much by chance alone.
     atoms : Atoms or None, default=None
         The atoms of all pairs where cells were missing; None elsewhere, where they follow from the rest.
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from synafa.errors import SynafaError
+from synafa.information.complete import least_rows
 from synafa.information.counts import rows_by_class
 from synafa.information.pid import Atoms, specific_information
 
@@ -71,6 +72,7 @@ class PackedRows:
         rest = class_counts[:, None] - upper.sum(axis=2)
         self.code_counts = np.concatenate([rest[:, :, None], upper], axis=2)
         self._f, self._step = n_log_n(int(class_counts.sum()))
+        self._least = least_rows(int(class_counts.sum()))
         self._remembered: OrderedDict[int, tuple[np.ndarray, np.ndarray]] = OrderedDict()
 
     @classmethod
@@ -105,7 +107,7 @@ class PackedRows:
         from synafa.information.kernels.tables import single_table
 
         if self.missing:
-            return single_complete(self.code_counts, self._f, self._step)
+            return single_complete(self.code_counts, self._least, self._f, self._step)
         return single_table(self.code_counts, self.class_counts, self._f, self._step)
 
     def rows(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
@@ -125,9 +127,9 @@ class PackedRows:
         n_bins, width, m = self.n_bins, n_codes - 1, last - first
         joint = np.empty((n_classes, m * width, d * width), np.int32)
         block_counts(self.planes, self.starts, first * width, joint)
-        pair, cond = np.empty((m, d)), np.empty((m, n_bins, d))
+        pair, cond = np.zeros((m, d)), np.zeros((m, n_bins, d))
         if self.missing:
-            block_tables_complete(joint, first, self.code_counts, self._f, self._step, pair, cond)
+            block_tables_complete(joint, first, self.code_counts, self._least, self._f, self._step, pair, cond)
             return pair, cond
         kernel = block_tables_two if (n_classes, n_bins) == (2, 2) else block_tables
         kernel(joint, first, self.code_counts, self.class_counts, self._f, self._step, pair, cond)

@@ -130,9 +130,7 @@ def _untold(model: Answering, observed: dict[str, Any], unavailable: list[str]) 
     return (names[int(untold[0])], names[int(asked[0])]) if len(asked) else None
 
 
-def _state(
-    model: Answering, observed: dict[str, Any], found: Any = None
-) -> tuple[dict[Any, float], Any, float | None]:
+def _state(model: Answering, observed: dict[str, Any], found: Any = None) -> tuple[dict[Any, float], Any, float | None]:
     """Class probabilities, the class decided and its expected cost from what is known.
 
     A recommendation for the same case (`found`) may have the probabilities already.

@@ -83,10 +83,10 @@ class SynAFA(PolicyEstimator):
     tables with much redundancy use `PlanTree`.
 
     A missing training cell (NaN, None) is left out. What a feature tells comes from the rows that have it; what a pair
-    tells, and what a value of one makes of the other, from the rows that have both, be they few: a feature that hardly
-    any row has is better left out. A feature that is asked and gives no result is paid, tells nothing and is not asked
-    again. The study's datasets come with their missing cells filled by column means, so this changes none of its
-    numbers.
+    tells, and what a value of one makes of the other, from the rows that have both; where these are fewer than 50 and
+    less than half of all, it counts as nothing, for so few rows seem to tell much by chance alone. A feature that is
+    asked and gives no result is paid, tells nothing and is not asked again. The study's datasets come with their
+    missing cells filled by column means, so this changes none of its numbers.
 
     References
     ----------

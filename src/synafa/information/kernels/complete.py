@@ -1,7 +1,8 @@
 """Joint counts with missing cells to information: every value from the rows that have all it needs.
 
 Counts have one code more than there are bins, the last, for a missing cell. What a pair tells comes from the rows that
-have both of its cells. The sums are those of `tables.py`: integers in fixed point, in any order.
+have both of its cells, and is 0 where they are fewer than `least`. The sums are those of `tables.py`: integers in fixed
+point, in any order.
 """
 
 from __future__ import annotations
@@ -91,17 +92,19 @@ def _sum_up(cells, f, step, one, other, along_one, along_other):  # type: ignore
 
 
 @njit(parallel=True, cache=True)
-def single_complete(codes: np.ndarray, f: np.ndarray, step: float) -> np.ndarray:
+def single_complete(codes: np.ndarray, least: int, f: np.ndarray, step: float) -> np.ndarray:
     """I(X_j; Y) from the rows that have feature j; counts (K, D, bins + 1) of its codes, missing cells last."""
-    single = np.empty(codes.shape[1])
+    single = np.zeros(codes.shape[1])
     for j in prange(codes.shape[1]):
-        single[j] = _alone(codes[:, j, :-1], f, step)
+        margins = codes[:, j, :-1]
+        if margins.sum() >= least:
+            single[j] = _alone(margins, f, step)
     return single
 
 
 @njit(parallel=True, cache=True)
-def pair_tables_complete(joint, codes, class_counts, f, step, pair, cond, alone, redundant):  # type: ignore[no-untyped-def]
-    """Fill the tables of all pairs from their complete cases, but not the diagonals.
+def pair_tables_complete(joint, codes, class_counts, least, f, step, pair, cond, alone, redundant):  # type: ignore[no-untyped-def]
+    """Fill the tables of all pairs, which hold zeros, from their complete cases, but not the diagonals.
 
     joint : (K, P, P), codes : (K, D, bins + 1), missing cells last
     pair (D, D) : I(X_j, X_k; Y), cond (D, D, bins) : I(Y; X_j | X_k = v), alone (D, D) : I(X_j; Y) in the complete
@@ -121,6 +124,8 @@ def pair_tables_complete(joint, codes, class_counts, f, step, pair, cond, alone,
                 _load_cells(joint, codes, class_counts, j, k, cells)
                 total = _sum_up(cells, f, step, one, other, along_one, along_other)
                 n, base = _base(one, f, step)
+                if n < least:
+                    continue
                 pair[j, k] = _bits(base + total, n, step)
                 pair[k, j] = pair[j, k]
                 for a in range(bins):
@@ -134,9 +139,10 @@ def pair_tables_complete(joint, codes, class_counts, f, step, pair, cond, alone,
 
 
 @njit(parallel=True, cache=True)
-def block_tables_complete(joint, first, codes, f, step, pair, cond):  # type: ignore[no-untyped-def]
+def block_tables_complete(joint, first, codes, least, f, step, pair, cond):  # type: ignore[no-untyped-def]
     """`wide.block_tables` from complete cases: rows of features j = first + i of `pair` (m, D) and `cond` (m, bins, D).
 
+    Both hold zeros.
     joint : int32 (K, m * bins, D * bins) of the planes of the codes 1, 2, ..., missing cells last
     """
     n_classes, d, n_codes = codes.shape
@@ -160,6 +166,8 @@ def block_tables_complete(joint, first, codes, f, step, pair, cond):  # type: ig
                     cells[y, 0, 0] -= cells[y, a, 0]
             total = _sum_up(cells, f, step, one, other, along_one, along_other)
             n, base = _base(one, f, step)
+            if n < least:
+                continue
             pair[i, k] = _bits(base + total, n, step)
             for a in range(bins):
                 rows, terms = _of_code(one, a, f, step)
