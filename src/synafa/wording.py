@@ -74,7 +74,7 @@ ENTRIES = {
         """,
     "episode": """
         X : DataFrame or array (n, D)
-            Complete rows; only what the policy acquires is looked at.
+            Rows; only what the policy acquires is looked at, and an empty cell is a measurement without a result.
         known : names or bool (n, D), default=()
             What is known from the start, added to what `fit` was told.
         unavailable : names or bool (n, D), default=()
@@ -97,7 +97,7 @@ ENTRIES = {
         """,
     "known_cells": """
         values : float (n, D)
-            Encoded values; what the mask hides is not looked at.
+            Encoded values, NaN for no result; what the mask hides is not looked at.
         mask : bool (n, D)
             What is known.
         """,

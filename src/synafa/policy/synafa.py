@@ -357,7 +357,8 @@ class SynAFA(PolicyEstimator):
         Parameters
         ----------
         observed : mapping or None, default=None
-            Values by feature name, as they are in the training table; None: nothing is known yet.
+            Values by feature name, as they are in the training table, None for a measurement without a result; None:
+            nothing is known yet.
         {left}
 
         Returns
