@@ -134,6 +134,7 @@ def test_the_architecture_page_shows_the_tree():
         assert f"`{part}/`" in page
 
 
+@pytest.mark.slow
 def test_the_core_works_without_torch():
     program = """
 import sys

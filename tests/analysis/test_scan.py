@@ -34,6 +34,7 @@ def _row(result: ScanResult, a: str, b: str) -> dict:
     return result.table.row(by_predicate=(pl.col("a") == a) & (pl.col("b") == b), named=True)
 
 
+@pytest.mark.slow
 def test_the_planted_pairs_are_found_and_nothing_else_is_stronger():
     result = scan(*_planted())
     assert result.table.height == result.n_tested == 10

@@ -11,6 +11,7 @@ from synafa.information.codes import Discretizer
 from tests import naive_stats as naive
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "d", "k"), [(50, 3, 2), (64, 5, 2), (200, 6, 3), (129, 4, 1), (1000, 7, 2)])
 def test_every_triple_matches_its_definition(n, d, k):
     rng = np.random.default_rng(n)

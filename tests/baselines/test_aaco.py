@@ -17,6 +17,8 @@ from synafa.neural.masked_mlp import MaskedMLP
 from synafa.neural.settings import config_for
 from tests.baselines.baseline_tasks import Table, one_feature_decides, permuted, xor_pair
 
+pytestmark = pytest.mark.slow
+
 
 class Opaque:
     """A classifier that hides its layers, so that every prediction goes through `predict_proba`."""

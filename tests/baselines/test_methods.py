@@ -18,6 +18,8 @@ from synafa.neural.masked_mlp import MaskedMLP
 from synafa.neural.settings import config_for
 from tests.baselines.baseline_tasks import one_feature_decides, permuted
 
+pytestmark = pytest.mark.slow
+
 METHODS = ("aaco", "permutation", "cae", "gdfs", "dime")
 
 

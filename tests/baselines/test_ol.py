@@ -11,6 +11,8 @@ import torch
 from synafa.baselines.ol import OL, PROFILES, PNetwork, q_widths
 from tests.baselines import acquisition_tasks as tasks
 
+pytestmark = pytest.mark.slow
+
 QUICK = PROFILES["quick"]
 VARIANTS = pytest.mark.parametrize("with_mask", [True, False])
 

@@ -21,6 +21,8 @@ from synafa.policy.run import ENDINGS
 from tests.baselines.baseline_tasks import one_feature_decides
 from tests.evaluation.naive_harness import naive_episode
 
+pytestmark = pytest.mark.slow
+
 BUDGETS = (5.0, 9.0)
 QUICKLY_TRAINED = ("aaco", "permutation", "gdfs", "dime")
 

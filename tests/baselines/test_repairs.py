@@ -15,6 +15,8 @@ from synafa.baselines.partial_vae import Check
 from synafa.baselines.rl import Replay
 from tests.baselines.baseline_tasks import one_feature_decides, task
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_learning_rate_falls_after_more_than_patience_bad_epochs_and_the_next_one_ends_it() -> None:
     layer = torch.nn.Linear(1, 1)

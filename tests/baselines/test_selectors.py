@@ -28,6 +28,8 @@ from synafa.baselines.settings import scaled
 from synafa.datasets import load
 from tests.baselines.baseline_tasks import one_feature_decides, task
 
+pytestmark = pytest.mark.slow
+
 
 def test_cae_keeps_index_order_only_in_the_faithful_mode() -> None:
     rng = np.random.default_rng(0)

@@ -11,6 +11,8 @@ from synafa.baselines.common import rows_of, training
 from synafa.baselines.partial_vae import REMEMBERED, PartialVAE, VAESettings, fit_vae, shared_vae
 from tests.baselines import acquisition_tasks as tasks
 
+pytestmark = pytest.mark.slow
+
 SHORT = VAESettings(max_batches=500, first_check=200, vae_patience=5)
 
 

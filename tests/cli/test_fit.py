@@ -11,6 +11,8 @@ import pytest
 from synafa.cli.app import run
 from synafa.model.storage import load_bedside, load_model
 
+pytestmark = pytest.mark.slow
+
 N = 400
 
 

@@ -8,6 +8,8 @@ import pytest
 
 from synafa.cli.app import run
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):

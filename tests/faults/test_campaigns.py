@@ -7,6 +7,8 @@ import pytest
 from tests.faults.campaign import Campaign, one_sentence, run_campaign
 from tests.faults.campaigns import CAMPAIGNS
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("campaign", CAMPAIGNS, ids=lambda campaign: campaign.name.replace(" ", "-"))
 def test_every_attempt_ends_in_an_answer_or_one_sentence(campaign):

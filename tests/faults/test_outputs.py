@@ -17,6 +17,8 @@ from synafa.errors import SynafaError
 from synafa.files import atomic_path, is_stream, write_text
 from synafa.model.storage import load_model
 
+pytestmark = pytest.mark.slow
+
 COMMAND = [sys.executable, "-c", "import sys; from synafa.cli.app import run; sys.exit(run(sys.argv[1:]))"]
 
 

@@ -12,6 +12,8 @@ from synafa.errors import SynafaError
 from synafa.model.storage import load_bedside, load_model
 from tests.faults.plan_models import stored
 
+pytestmark = pytest.mark.slow
+
 
 def put(value, at=0):
     def change(array):

@@ -25,6 +25,8 @@ from synafa.study.reporting.status import study_status
 from synafa.study.reporting.write import write_report
 from tests.study import toy_experiment as toy
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = (
     "import sys; from synafa.study import Settings; from synafa.study.engine.runner import run_units;"

@@ -8,11 +8,14 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 from synafa import Discretizer, PairCounts
 from synafa.errors import SynafaError
 from synafa.information.kernels import planes
 from synafa.information.kernels.switch import PLAIN
+
+pytestmark = pytest.mark.slow
 
 
 def digest() -> str:

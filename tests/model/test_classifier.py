@@ -15,6 +15,8 @@ from synafa.errors import SynafaError
 from synafa.model.storage import load_bedside
 from synafa.predictor import fit_predictor
 
+pytestmark = pytest.mark.slow
+
 
 class NaiveBayes:
     """A predictor that fits in no time: Gaussian class densities of the known cells, added up."""

@@ -7,6 +7,8 @@ import pytest
 
 from synafa import AcquisitionClassifier, PlanTree, SynAFA, load_model
 
+pytestmark = pytest.mark.slow
+
 N, D = 120, 5
 
 

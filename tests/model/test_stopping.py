@@ -12,6 +12,8 @@ from synafa.model.stopping import step_costs
 from synafa.model.storage import load_bedside
 from synafa.money import PriceList, StopRule
 
+pytestmark = pytest.mark.slow
+
 
 def table(n: int = 700, seed: int = 0) -> tuple[pl.DataFrame, np.ndarray]:
     rng = np.random.default_rng(seed)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from synafa import PlanTree
 from synafa.plan.enough import CHANGES, LEAST_CASES, enough_of
+
+pytestmark = pytest.mark.slow
 
 
 def clear_and_unclear(seed: int = 0, n: int = 900) -> tuple[np.ndarray, np.ndarray]:

@@ -59,6 +59,7 @@ def test_the_predictor_is_told_what_follows_from_a_copy() -> None:
     np.testing.assert_allclose(policy.predict_proba(X, one), policy.predict_proba(X, all_three), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_context_feature_decides_which_block_is_bought() -> None:
     X, y, fit = context()
     policy = PlanTree(budget=4, predictor=fit).fit(X, y)
@@ -88,6 +89,7 @@ def test_one_dear_test_wins_when_it_is_worth_five_cheap_ones() -> None:
     assert policy.tree_.plan() == (0,)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_noise_is_not_bought(seed: int) -> None:
     X, y = noise(seed=seed)
@@ -107,6 +109,7 @@ def test_noise_is_not_bought_in_95_of_100_seeds() -> None:
     assert bought <= 5
 
 
+@pytest.mark.slow
 def test_an_unlimited_budget_stops_where_nothing_is_gained() -> None:
     rng = np.random.default_rng(1)
     y = rng.integers(0, 2, 1500)

@@ -16,6 +16,8 @@ from synafa.money import PriceList
 from synafa.plan.plan_tree import PlanTree
 from tests.plan.stand_ins import bayes, context
 
+pytestmark = pytest.mark.slow
+
 NAMES = tuple(f"x{j}" for j in range(7))
 PRICES = {
     "equal": None,

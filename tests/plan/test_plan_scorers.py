@@ -22,6 +22,7 @@ def network(d: int, k: int, hidden: int = 24) -> list[np.ndarray]:
     return [(rng.normal(size=shape) * 0.4).astype(np.float32) for shape in shapes]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("empty", [False, True])
 @pytest.mark.parametrize("k", [2, 5])
 def test_the_network_kernel_predicts_what_the_network_does(empty: bool, k: int) -> None:

@@ -12,6 +12,8 @@ from synafa.errors import SynafaError
 from synafa.plan.plan_tree import PlanTree
 from tests.plan.stand_ins import context
 
+pytestmark = pytest.mark.slow
+
 
 def frame(n: int = 400, seed: int = 0) -> tuple[pl.DataFrame, np.ndarray]:
     X, y, _ = context(n=n, seed=seed, block=1)

@@ -8,6 +8,8 @@ import pytest
 from synafa import PlanTree
 from synafa.plan.validate import FOLDS
 
+pytestmark = pytest.mark.slow
+
 MATRIX = [[0.0, 10.0], [10.0, 0.0]]
 
 

@@ -79,6 +79,7 @@ def test_one_decision_is_the_same_for_one_row_for_a_batch_and_as_loops(table, da
         assert (one.feature, one.branch) == (feature[i], branch[i])
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(coded_tables(max_bins=3, max_classes=2, min_classes=2), st.data())
 def test_local_search_is_the_exhaustive_one(table, data):

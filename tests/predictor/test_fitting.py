@@ -62,6 +62,7 @@ def test_a_seed_gives_the_same_predictor_and_another_seed_another() -> None:
     assert not np.array_equal(one["number_weights"], other["number_weights"])
 
 
+@pytest.mark.slow
 def test_threads_do_not_matter() -> None:
     from threadpoolctl import threadpool_limits
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from synafa.predictor import fit_predictor
 from synafa.predictor.masks import FOCUSED, training_masks
 from synafa.predictor.stakes import HALF, Stakes
+
+pytestmark = pytest.mark.slow
 
 MATRIX = np.array([[0.0, 1.0], [40.0, 0.0]])
 

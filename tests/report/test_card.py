@@ -15,6 +15,8 @@ from synafa.cli.app import run
 from synafa.model.rules import follow
 from synafa.report.card import card_html, card_lines, card_svg, lay_out
 
+pytestmark = pytest.mark.slow
+
 CASES = 100_000
 
 

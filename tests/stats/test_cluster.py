@@ -94,6 +94,7 @@ def test_missing_values_are_refused():
         cluster_bootstrap([1.0, np.nan], [0, 1])
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40), st.floats(0.01, 0.3))
 def test_corrections_agree_with_statsmodels(p, level):

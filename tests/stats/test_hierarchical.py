@@ -63,6 +63,7 @@ def coverage(make: Maker, truth: float, simulations: int = 1500) -> float:
     return hits / simulations
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "truth"),
     [

@@ -90,6 +90,7 @@ def test_an_unknown_method_is_named():
         paired_bootstrap([1, 0], [0, 1], method="jackknife")
 
 
+@pytest.mark.slow
 def test_balanced_accuracy_difference_matches_reindexing_rows():
     rng = np.random.default_rng(0)
     y = (rng.random(300) < 0.2).astype(int)
@@ -103,6 +104,7 @@ def test_balanced_accuracy_difference_matches_reindexing_rows():
     assert result.high == pytest.approx(np.quantile(naive, 0.975), abs=0.015)
 
 
+@pytest.mark.slow
 def test_auroc_difference_with_ties_matches_reindexing_rows():
     rng = np.random.default_rng(1)
     y = (rng.random(200) < 0.3).astype(int)

@@ -14,6 +14,7 @@ def test_the_critical_difference_has_demsars_constants(methods: int, q: float) -
     assert critical_difference(methods, 1) == pytest.approx(q * np.sqrt(methods * (methods + 1) / 6), rel=1e-3)
 
 
+@pytest.mark.slow
 def test_equal_methods_are_told_apart_in_one_of_twenty_studies() -> None:
     rng = np.random.default_rng(0)
     apart = 0

@@ -17,6 +17,8 @@ from synafa.cli.app import run
 from synafa.stream.cluster import cluster_counts
 from synafa.stream.passes import stream_counts
 
+pytestmark = pytest.mark.slow
+
 distributed = pytest.importorskip("distributed")
 
 

@@ -48,6 +48,7 @@ def assert_same(found, policy, y, n_bins):
     assert found.counts == PairCounts.from_codes(policy.codes_, y, n_bins, missing=policy.tables_.missing)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.integers(2, 700), st.integers(1, 300), st.sampled_from([2, 3, 5]), st.integers(0, 10**6), st.booleans())
 def test_any_batches_in_any_order_give_the_numbers_of_the_whole_table(n, size, n_bins, seed, continuous):
@@ -70,6 +71,7 @@ def test_any_batches_in_any_order_give_the_numbers_of_the_whole_table(n, size, n
     assert other.counts.to_bytes() == found.counts.to_bytes()
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_edges_are_exact_however_little_is_kept_and_however_wrong_the_sample(data):

@@ -12,6 +12,8 @@ from synafa import SynAFA
 from synafa.cli.app import run
 from synafa.table.reading import read_table, split_target
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def tables(tmp_path):

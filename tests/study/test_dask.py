@@ -18,6 +18,8 @@ from synafa.study.engine.runner import run_units
 from synafa.study.engine.store import Store
 from tests.study import toy_experiment as toy
 
+pytestmark = pytest.mark.slow
+
 distributed = pytest.importorskip("distributed")
 
 

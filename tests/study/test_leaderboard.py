@@ -20,6 +20,8 @@ from synafa.study.experiments import leaderboard
 from synafa.study.experiments.leaderboard import Board
 from tests.study.test_units_and_sweeps import finished
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = Settings("standard", datasets=("ckd", "physionet"))
 METHODS = ("synafa", "cae", "random")
 

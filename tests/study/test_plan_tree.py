@@ -16,6 +16,8 @@ from synafa.study.experiments import leaderboard, plan_policies, plan_tree
 from synafa.study.experiments.leaderboard import Board
 from tests.study.test_units_and_sweeps import finished
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = Settings("standard")
 N = 40
 RIGHT = {"plan-tree": 0.9, "plan-panel": 0.9, "synafa": 0.7, "aaco": 0.6, "gdfs": 0.95}  # P(true class) of every row

@@ -22,6 +22,8 @@ from synafa.study.engine.store import Store
 from synafa.study.engine.unit import priorities, with_needs
 from tests.study import toy_experiment as toy
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -22,6 +22,8 @@ from synafa.study.evidence.verdict import Verdict
 from synafa.study.experiments import alpha_sweep, benchmark, feasibility, fixed_v, pair_branch, shared, sweeps
 from synafa.study.experiments.contract import load_experiments
 
+pytestmark = pytest.mark.slow
+
 STANDARD, QUICK = Settings("standard"), Settings("quick")
 
 

@@ -66,6 +66,7 @@ def test_without_a_listener_it_is_a_warning(lactate):
         read_table(lactate)
 
 
+@pytest.mark.slow
 def test_fit_says_it_and_next_then_takes_numbers(lactate, tmp_path, capsys):
     model = tmp_path / "m.synafa"
     assert run(["fit", str(lactate), "--target", "died", "-o", str(model)]) == 0

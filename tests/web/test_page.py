@@ -18,6 +18,8 @@ from synafa import AcquisitionClassifier, PlanTree, PriceList
 from synafa.model.storage import load_bedside
 from tests.web.browser import ALT, ENTER, Browser
 
+pytestmark = pytest.mark.slow
+
 CHECK = Path(__file__).with_name("accessibility.js").read_text(encoding="utf-8")
 
 

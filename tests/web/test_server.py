@@ -21,6 +21,8 @@ from synafa.cli.app import run
 from synafa.errors import SynafaError
 from synafa.web import server as web_server
 
+pytestmark = pytest.mark.slow
+
 CODE = (
     "import sys; from synafa.web import server; server.HEAD_SECONDS = 1.0; server.BODY_SECONDS = 1.5\n"
     "from synafa.cli.app import run; sys.exit(run(sys.argv[1:]))"
