@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synafa import Discretizer, PairCounts
-from synafa.information.counts import classes_of, rows_by_class
 from synafa.information.kernels import brackets, compare, planes
+from synafa.information.labels import classes_of, rows_by_class
 from tests import naive
 
 

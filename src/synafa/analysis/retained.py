@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from synafa.errors import SynafaError
 from synafa.information.codes import Discretizer
-from synafa.information.counts import check_labels
+from synafa.information.labels import check_labels
 
 
 @dataclass(frozen=True)

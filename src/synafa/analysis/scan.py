@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from synafa.errors import SynafaError
 from synafa.files import atomic_path
 from synafa.information.codes import Discretizer
-from synafa.information.counts import PairCounts, check_labels
+from synafa.information.counts import PairCounts
+from synafa.information.labels import check_labels
 from synafa.stats.multiplicity import benjamini_hochberg
 from synafa.stats.permutation import PairPermutationResult, exact_pair_columns, pair_permutation_test
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from synafa.errors import SynafaError
-from synafa.information.counts import check_labels
+from synafa.information.labels import check_labels
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from synafa.errors import SynafaError
-from synafa.information.counts import PairCounts, check_codes, check_labels
+from synafa.information.counts import PairCounts, check_codes
+from synafa.information.labels import check_labels
 from synafa.information.tables import InformationTables
 
 THRESHOLD = 0.002  # bits below which a value counts as nothing

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from synafa.information.codes import as_matrix
-from synafa.information.counts import PairCounts, check_labels, classes_of, rows_by_class
+from synafa.information.counts import PairCounts
+from synafa.information.labels import check_labels, classes_of, rows_by_class
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ import numpy as np
 
 from synafa.errors import SynafaError
 from synafa.information.complete import least_rows
-from synafa.information.counts import rows_by_class
+from synafa.information.labels import rows_by_class
 from synafa.information.pid import Atoms, specific_information
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from synafa.errors import SynafaError
-from synafa.information.counts import refuse_zero_characters
+from synafa.information.labels import refuse_zero_characters
 from synafa.model.answering import Answering, Names
 from synafa.model.nan_predictor import NanPredictorFactory
 from synafa.model.ranges import observed_ranges

@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from synafa.arrays import write_file
 from synafa.errors import SynafaError
-from synafa.information.counts import check_labels, classes_of
+from synafa.information.labels import check_labels, classes_of
 from synafa.policy.rule import name_mask
 from synafa.table.encoder import TableEncoder
 from synafa.wording import worded

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from synafa.information.counts import PairCounts, rows_by_class
+from synafa.information.counts import PairCounts
+from synafa.information.labels import rows_by_class
 from synafa.stream.columns import Coder
 
 if TYPE_CHECKING:

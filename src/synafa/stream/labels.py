@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from synafa.errors import SynafaError
-from synafa.information.counts import classes_of
+from synafa.information.labels import classes_of
 from synafa.table.names import close_names
 from synafa.table.reading import MAX_CLASSES
 

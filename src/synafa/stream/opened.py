@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from synafa.information.counts import PairCounts, rows_by_class
+from synafa.information.counts import PairCounts
+from synafa.information.labels import rows_by_class
 from synafa.stream.columns import Coder, NumberColumn, numbers_of
 from synafa.stream.counting import Counter, Pool, compiled_threads, each, same
 
