@@ -248,7 +248,7 @@ class SynAFA(PolicyEstimator):
             source,
             target,
             n_bins=self.n_bins,
-            drop=tuple(drop),
+            drop=(drop,) if isinstance(drop, str) else tuple(drop),
             edges=edges,
             checkpoint=checkpoint,
             progress=progress,

@@ -20,7 +20,7 @@ import numpy as np
 
 from synafa.errors import MissingExtraError, SynafaError
 from synafa.files import content_hash
-from synafa.information.counts import PairCounts
+from synafa.information.counts import PairCounts, check_memory
 from synafa.stream import worker
 from synafa.stream.checkpoint import Checkpoint
 from synafa.stream.columns import Coder, column_of
@@ -136,6 +136,7 @@ class _ClusterRun:
     ) -> None:
         self.table, self.client, self.address, self.n_bins, self.progress = table, client, address, n_bins, progress
         self.names = feature_names(table.schema, target, drop)
+        check_memory(len(self.names), n_bins, 2)  # at least; before the workers begin
         sample = table.sample(self.names, SAMPLE)
         self.records = [column_of(n, table.schema[n], n_bins, len(self.names), sample[n]) for n in self.names]
         self.job = worker.Job([str(p) for p in table.paths], self.names, target, n_bins)
@@ -178,7 +179,9 @@ class _ClusterRun:
                 raise SynafaError("The table has no rows; at least 1 sample is required.")
             passes, done = passes + 1, 0
             found = [Coder(column, edges) for column, edges in coders if edges is not None]
-            coded = worker.pack_coders(found, any(record.missing for record in records))
+            missing = any(record.missing for record in records)
+            check_memory(len(self.names), self.n_bins, len(labels), missing)
+            coded = worker.pack_coders(found, missing)
             arrays = {}
         else:
             coded = arrays["coders"].tobytes()
@@ -241,19 +244,21 @@ class _ClusterRun:
     def _one_wave(
         self, work: Callable[..., bytes], shared: bytes, chosen: Sequence[Any], tiles: Sequence[Any], key: str
     ) -> bytes:
-        """Some parts, every tile of each, merged in a tree on the workers."""
+        """Some parts, every tile of each; the parts of a tile are merged in a tree on the workers."""
         given = self.client.scatter(shared, broadcast=False, hash=False)
-        futures = [
-            self.client.submit(work, self.job, part, tile, given, key=f"synafa-{key}-{i}-{t}-{time.monotonic_ns()}")
-            for i, part in enumerate(chosen)
-            for t, tile in enumerate(tiles)
-        ]
-        while len(futures) > 1:
-            pairs = [futures[i : i + 2] for i in range(0, len(futures), 2)]
+        totals = []
+        for t, tile in enumerate(tiles):
             futures = [
-                self.client.submit(worker.merge, *pair, pure=False) if len(pair) == 2 else pair[0] for pair in pairs
+                self.client.submit(work, self.job, part, tile, given, key=f"synafa-{key}-{i}-{t}-{time.monotonic_ns()}")
+                for i, part in enumerate(chosen)
             ]
-        return self._result(futures[0])
+            while len(futures) > 1:
+                pairs = [futures[i : i + 2] for i in range(0, len(futures), 2)]
+                futures = [
+                    self.client.submit(worker.merge, *pair, pure=False) if len(pair) == 2 else pair[0] for pair in pairs
+                ]
+            totals.append(futures[0])
+        return worker.together([self._result(future) for future in totals])  # here: no worker holds all pairs
 
     def _result(self, future: Future) -> bytes:
         """What a future holds; an error in words, and one of its own kind when nobody answers any more."""
@@ -277,6 +282,8 @@ class _ClusterRun:
         problem = future.exception(timeout=60)
         if isinstance(problem, SynafaError):
             raise problem
+        if isinstance(problem, ImportError):
+            _check_workers(self.client)  # one that came later may lack the package
         text = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
         raise SynafaError(f"The Dask cluster gave up a part: {text}.") from problem
 

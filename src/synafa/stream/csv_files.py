@@ -20,6 +20,7 @@ from synafa.table.numbers import DECIMAL_COMMA, NA_STRINGS, NEARLY, SPACES
 from synafa.table.text_files import MAX_COLUMNS, TextFile, check_widths, open_text
 
 _SAMPLED_LINES = 10_000  # lines from which types are guessed before all of a file is looked at
+_END = 1 << 16  # bytes in which a last line is looked for
 _SMALL = 1 << 28  # bytes of a file up to which the width of every line is checked where cells are empty
 
 
@@ -40,6 +41,7 @@ def scan_csv(paths: list[Path], nearly_numeric: str, as_text: Iterable[str], tel
         _check_header(file)
         check_columns(repr(file.name), _names(file), header, repr(files[0].name))
         _check_last_line(file)
+    _tell_of_last_lines(files, tell)
     seen = [_look_at(file) for file in files]
     schema = {name: _decided(name, seen, "text" if name in set(as_text) else nearly_numeric, tell) for name in header}
     if "" in files[0].header:
@@ -170,7 +172,23 @@ def _decided(name: str, seen: list[_Seen], nearly_numeric: str, tell: Tell) -> A
             f"{file!r}."
         )
         tell(Notice(words, name, row, cell, filled - numbers))
+    else:
+        _tell_of_types(name, seen, tell)
     return pl.String()
+
+
+def _tell_of_types(name: str, seen: list[_Seen], tell: Tell) -> None:
+    """Say so when a column holds nothing but numbers in one file and none in another: one of them may be wrong."""
+    there = [one for one in seen if one.cells[name]["filled"]]
+    numbers = [one for one in there if one.cells[name]["numbers"] == one.cells[name]["filled"]]
+    texts = [one for one in there if not one.cells[name]["numbers"]]
+    if numbers and texts:
+        file, row, cell = _first_other(name, texts)
+        words = (
+            f"Column {name!r} holds numbers in {numbers[0].file.name!r} and text in {file!r}, first {cell!r} in row "
+            f"{row}; all of it is read as text."
+        )
+        tell(Notice(words, name, row, cell, texts[0].cells[name]["filled"]))
 
 
 def _first_other(name: str, seen: list[_Seen]) -> tuple[str, int, str]:
@@ -205,13 +223,29 @@ def _scan(one: _Seen, schema: dict[str, Any]) -> Any:
 
 def _check_last_line(file: TextFile) -> None:
     """Refuse a file that ends in the middle of a row; quoted cells are left to the reader."""
-    if not isinstance(file.source, Path):
-        return
-    with file.source.open("rb") as raw:
-        raw.seek(max(0, _size(file) - (1 << 16)))
-        lines = raw.read().decode("utf-8", "replace").rstrip("\r\n").splitlines()
+    lines = _end(file).decode("utf-8", "replace").rstrip("\r\n").splitlines()
     cells = lines[-1].count(file.separator) + 1 if lines else 0
     if len(lines) > 1 and '"' not in lines[-1] and cells < len(file.header):
         raise SynafaError(
-            f"{file.name!r} is cut short: its last line has {cells} cells, the header has {len(file.header)}."
+            f"{file.name!r} is cut short: its last line has {cells} cell{'s' * (cells != 1)}, the header has "
+            f"{len(file.header)}."
         )
+
+
+def _tell_of_last_lines(files: list[TextFile], tell: Tell) -> None:
+    """Say so when only some files end with a line break: the last cell of the others may be cut short."""
+    ended = [_end(file).endswith((b"\n", b"\r")) for file in files]
+    for file, whole in zip(files, ended):
+        if any(ended) and not whole:
+            other = files[ended.index(True)].name
+            words = f"{file.name!r} does not end with a line break, and {other!r} does; its last cell may be cut short."
+            tell(Notice(words))
+
+
+def _end(file: TextFile) -> bytes:
+    """The last bytes of a file."""
+    if isinstance(file.source, bytes):
+        return file.source[-_END:]
+    with file.source.open("rb") as raw:
+        raw.seek(max(0, _size(file) - _END))
+        return raw.read()

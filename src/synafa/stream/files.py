@@ -45,25 +45,70 @@ def scan_parquet(paths: list[Path]) -> Scans:
     """Schema, lazy frames and numbers of rows, from the files' footers."""
     import polars as pl
 
-    schema: dict[str, Any] = {}
+    schemas: list[dict[str, Any]] = []
     rows: list[int | None] = []
     for path in paths:
         try:
             with unless_panic():
-                found = dict(pl.scan_parquet(path, glob=False).collect_schema())
+                schemas.append(dict(pl.scan_parquet(path, glob=False).collect_schema()))
                 rows.append(int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()))
         except (pl.exceptions.PolarsError, OSError, PanicError) as error:
             raise SynafaError(f"{str(path)!r} is cut short or is not a readable Parquet file.") from error
-        if not schema:
-            schema = found
-        check_columns(repr(str(path)), list(found), list(schema), repr(str(paths[0])))
-        for column, dtype in found.items():
-            if family(dtype) != family(schema[column]):
+    schema = one_schema([repr(str(path)) for path in paths], schemas)
+    scans: list[Callable[[], Any]] = []
+    for path, found in zip(paths, schemas):
+        scans.append(partial(_scan, path, casts(found, schema)))
+    return schema, scans, rows
+
+
+def _scan(path: Path, casts: list[Any]) -> Any:
+    import polars as pl
+
+    lazy = pl.scan_parquet(path, glob=False)
+    return lazy.with_columns(*casts) if casts else lazy
+
+
+def one_schema(names: Sequence[str], schemas: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The types that one table of all parts has; refuses parts with other columns or with types of another family.
+
+    A column without any value, as pandas writes it, fits to every type.
+    """
+    import polars as pl
+
+    for name, found in zip(names, schemas):
+        check_columns(name, list(found), list(schemas[0]), names[0])
+    schema = {}
+    for column in schemas[0]:
+        typed = [(name, found[column]) for name, found in zip(names, schemas) if found[column] != pl.Null]
+        for name, dtype in typed:
+            first, other = typed[0]
+            if family(dtype) != family(other):
                 raise SynafaError(
-                    f"The column {column!r} holds {dtype} in {str(path)!r} and {schema[column]} in {str(paths[0])!r}; "
-                    "give it one type."
+                    f"The column {column!r} holds {dtype} in {name} and {other} in {first}; give it one type."
                 )
-    return schema, [partial(pl.scan_parquet, path, glob=False) for path in paths], rows
+        schema[column] = _common([dtype for _, dtype in typed])
+    return schema
+
+
+def _common(types: list[Any]) -> Any:
+    """One type for values of several, all of one family."""
+    import polars as pl
+
+    if not types:
+        return pl.Null()
+    if all(dtype == types[0] for dtype in types) and types[0] != pl.Binary:
+        return types[0]
+    if family(types[0]) == "text":
+        return pl.String()
+    whole = all(dtype == pl.Boolean or dtype.is_integer() for dtype in types)
+    return pl.Int64() if whole and not any("128" in str(dtype) or dtype == pl.UInt64 for dtype in types) else pl.Float64()
+
+
+def casts(found: dict[str, Any], schema: dict[str, Any]) -> list[Any]:
+    """What gives a part with these types the types of all."""
+    import polars as pl
+
+    return [pl.col(name).cast(dtype) for name, dtype in schema.items() if found[name] != dtype]
 
 
 def family(dtype: Any) -> str:

@@ -21,7 +21,7 @@ import numpy as np
 from synafa.errors import SynafaError
 from synafa.files import content_hash
 from synafa.information.codes import MAX_BINS
-from synafa.information.counts import PairCounts
+from synafa.information.counts import PairCounts, check_memory
 from synafa.stream.checkpoint import Checkpoint
 from synafa.stream.columns import Coder, NumberColumn, column_of, numbers_of
 from synafa.stream.counting import KEPT_ROWS, Counter, Pool, each, first_rows
@@ -125,6 +125,7 @@ class _Run:
         self.table, self.n_bins, self.progress, self.keep = table, n_bins, progress, keep
         self.names = feature_names(table.schema, target, drop)
         self.labels = Labels(target, {name: table.schema[name] for name in [*self.names, target]})
+        check_memory(len(self.names), n_bins, 2)  # at least; before anything is read
         self.given = _given(edges, self.names, n_bins)
         self.exact = not (isinstance(edges, str) and edges == "sample")
         shape = [list(map(str, table.schema.values())), target, self.names, n_bins, str(edges)[:1000], keep, FORMAT]

@@ -218,13 +218,13 @@ def _of_frame(lazy: pl.LazyFrame, n_rows: int | None) -> Source:
 
 
 def _of_frames(frames: list[pl.DataFrame]) -> Source:
-    first = frames[0]
-    for number, frame in enumerate(frames):
-        files.check_columns(f"Frame {number + 1}", list(frame.columns), list(first.columns), "the first")
-    parts: list[Callable[[], Any]] = [frame.lazy for frame in frames]
     names = [f"frame {i + 1}" for i in range(len(frames))]
+    schema = files.one_schema(names, [dict(frame.schema) for frame in frames])
+    parts: list[Callable[[], Any]] = []
+    for frame in frames:
+        parts.append(frame.lazy().with_columns(*files.casts(dict(frame.schema), schema)).lazy)
     rows: list[int | None] = [frame.height for frame in frames]
-    return Source(dict(first.schema), parts, names, rows, f"frames {rows} {first.columns}")
+    return Source(schema, parts, names, rows, f"frames {rows} {list(schema)}")
 
 
 def _of_arrow(source: Any) -> Source:

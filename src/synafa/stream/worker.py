@@ -100,6 +100,16 @@ def merge(one: bytes, other: bytes) -> bytes:
     return pack_records(records, first=meta["first"], labels=labels)
 
 
+def together(results: list[bytes]) -> bytes:
+    """The results of different tiles as one."""
+    arrays: dict[str, np.ndarray] = {}
+    meta: dict[str, Any] = {}
+    for data in results if len(results) > 1 else ():
+        more, meta = unpack_arrays("part", data)
+        arrays |= more
+    return pack_arrays("part", arrays, meta) if arrays else results[0]
+
+
 def assemble(data: bytes, n_features: int, n_bins: int) -> PairCounts:
     """The counts of all pairs from those of the tiles."""
     arrays, _ = unpack_arrays("part", data)
