@@ -8,12 +8,16 @@ import subprocess
 import sys
 
 import numpy as np
+import polars as pl
 import pytest
+from numba import njit
 
 from synafa import Discretizer, PairCounts
 from synafa.errors import SynafaError
 from synafa.information.kernels import planes
+from synafa.information.kernels.counts import popcount
 from synafa.information.kernels.switch import PLAIN
+from synafa.stream.passes import stream_counts
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +44,21 @@ def digest() -> str:
         found.update(str(error).encode())
     else:
         raise AssertionError("an infinite value was counted")
+    for classes, missing in ((2, False), (20, True)):
+        found.update(streamed(classes, missing))
     return f"{PLAIN} {found.hexdigest()}"
+
+
+def streamed(n_classes: int, missing: bool) -> bytes:
+    """Counts and edges of a stream of both number types, with values that equal edges."""
+    rng = np.random.default_rng(4)
+    X = np.round(rng.normal(size=(1500, 3)), 1)
+    X[::7, 1] = np.nan if missing else 0.0
+    columns = {"a": X[:, 0], "b": X[:, 1].astype(np.float32), "c": rng.normal(size=1500)}
+    table = pl.DataFrame({**columns, "y": rng.integers(0, n_classes, 1500)})
+    result = stream_counts([table[i : i + 333] for i in range(0, 1500, 333)], "y", n_bins=3)
+    assert result.passes == 1
+    return result.counts.to_bytes() + result.edges.tobytes()
 
 
 def test_plain_and_vector_kernels_give_the_same_counts():
@@ -53,3 +71,15 @@ def test_plain_and_vector_kernels_give_the_same_counts():
         said[switch] = done.stdout.split()
     assert [said[""][0], said["plain"][0]] == ["False", "True"]
     assert said[""][1] == said["plain"][1]
+
+
+def test_single_instructions_do_what_their_names_say():
+    @njit
+    def both(word):
+        return popcount(word), planes._lowest_one(word)
+
+    rng = np.random.default_rng(0)
+    words = [1, 2**63, 2**64 - 1, *rng.integers(1, 2**64, 50, np.uint64).tolist(), *(3 << i for i in range(63))]
+    for word in words:
+        text = f"{word:064b}"
+        assert both(np.uint64(word)) == (text.count("1"), len(text) - 1 - text.rindex("1"))

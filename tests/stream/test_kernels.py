@@ -161,9 +161,7 @@ def test_sixty_four_values_against_an_edge(kind, n, seed, dtype):
 
 
 @quickly
-@given(
-    kinds, sizes, seeds, st.sampled_from(list(TYPES)), st.sampled_from([2, 4]), st.sampled_from([0.0, 0.2, 1.0])
-)
+@given(kinds, sizes, seeds, st.sampled_from(list(TYPES)), st.sampled_from([2, 4]), st.sampled_from([0.0, 0.2, 1.0]))
 def test_one_look_at_a_column_finds_what_many_looks_find(kind, n, seed, dtype, n_bins, missing):
     values = numbers(kind, n, seed, TYPES[dtype], missing)
     rng = np.random.default_rng(seed)
@@ -172,7 +170,9 @@ def test_one_look_at_a_column_finds_what_many_looks_find(kind, n, seed, dtype, n
     lows, edges, highs = ends.T
     kept, rows = np.empty((n_bins - 1, n)), np.empty((n_bins - 1, n), np.int32)
     at, over = np.zeros((2, n_bins - 1), np.int64)
-    limits = np.stack([_at_most(edges, values.dtype), _below(lows, values.dtype), _at_most(highs, values.dtype)], axis=1)
+    limits = np.stack(
+        [_at_most(edges, values.dtype), _below(lows, values.dtype), _at_most(highs, values.dtype)], axis=1
+    )
     planes = np.zeros((n_bins - 1 + (missing > 0), -(-n // 64)), np.uint64)
     chunks, three, few = np.zeros(CHUNKS, np.int64), np.array([np.inf, -np.inf, -np.inf]), np.zeros(n_bins + 1)
     fill = n_bins if missing else 0

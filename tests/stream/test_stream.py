@@ -72,6 +72,37 @@ def test_any_batches_in_any_order_give_the_numbers_of_the_whole_table(n, size, n
 
 
 @pytest.mark.slow
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.sampled_from([9, 20, 70]),
+    st.integers(80, 500),
+    st.integers(1, 300),
+    st.sampled_from([2, 3]),
+    st.booleans(),
+    st.booleans(),
+    st.integers(0, 10**6),
+)
+def test_many_classes_are_counted_as_in_memory(n_classes, n, size, n_bins, holes, text, seed):
+    """More classes than a word is compressed for, few of them in a small batch."""
+    rng = np.random.default_rng(seed)
+    table = random_table(n, rng).select("normal", "rounded", "single", "byte", "truth", "text")
+    if holes:
+        gone = pl.Series(rng.random(n) < 0.2)
+        table = table.with_columns(pl.when(~gone).then(pl.col(name)).alias(name) for name in ("normal", "byte", "text"))
+    y = rng.permutation(np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, n - n_classes)]))
+    y = np.array([f"class {label}" for label in y]) if text else y * 3 - 20
+    policy = SynAFA(n_bins=n_bins).fit(table, y)
+    frames = [table.with_columns(y=y)[i : i + size] for i in range(0, n, size)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passes, "SAMPLE", 64)
+        found = stream_counts(frames, "y", n_bins=n_bins)
+    assert len(found.counts.classes) == n_classes
+    assert_same(found, policy, y, n_bins)
+    assert (found.codes == policy.codes_).all()
+    assert (found.y == policy.y_).all()
+
+
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_edges_are_exact_however_little_is_kept_and_however_wrong_the_sample(data):
@@ -256,29 +287,6 @@ def test_given_edges_are_used_as_they_are():
             stream_counts(table, "y", edges=bad)
 
 
-@pytest.fixture
-def folder(tmp_path):
-    """The same table as CSV and as Parquet files, in parts, and the whole as one CSV."""
-    rng = np.random.default_rng(3)
-    n = 900
-    table = pl.DataFrame(
-        {
-            "a": rng.normal(size=n).round(3),
-            "b": [None if r < 0.1 else int(9 * r) for r in rng.random(n)],
-            "c": rng.choice(["x", "y y", "z"], n),
-            "late": ["7"] * 800 + ["seven"] * 100,
-            "y": rng.choice(["no", "yes"], n),
-        }
-    )
-    for i in range(3):
-        part = table[300 * i : 300 * i + 300]
-        part.write_csv(tmp_path / f"part{i}.csv")
-        (part if i else part.select(reversed(part.columns))).write_parquet(tmp_path / f"part{i}.parquet")
-    (tmp_path / "whole").mkdir()
-    table.write_csv(tmp_path / "whole" / "table.csv")
-    return tmp_path
-
-
 @pytest.mark.parametrize("pattern", ["part*.csv", "part*.parquet", "whole"])
 def test_files_patterns_and_folders_give_the_model_of_the_whole_file_to_the_byte(folder, pattern, tmp_path):
     features, labels = split_target(read_table(folder / "whole" / "table.csv"), "y")
@@ -368,82 +376,3 @@ def test_an_interrupted_count_goes_on_from_its_checkpoint(folder, tmp_path, monk
     checkpoint.write_bytes(b"nonsense")
     with pytest.raises(SynafaError, match="is not a checkpoint"):
         stream_counts(paths, "y", checkpoint=checkpoint)
-
-
-def cut(path, share):
-    data = path.read_bytes()
-    path.write_bytes(data[: int(len(data) * share)])
-
-
-@pytest.mark.parametrize(
-    ("harm", "words"),
-    [
-        (lambda f: cut(f / "part2.parquet", 0.6), r"part2.parquet' is cut short or is not a readable Parquet file"),
-        (
-            lambda f: pl.read_parquet(f / "part1.parquet").drop("c").write_parquet(f / "part1.parquet"),
-            r"part1.parquet' lacks the column 'c', which .*part0.parquet' has",
-        ),
-        (
-            lambda f: pl.read_parquet(f / "part1.parquet").with_columns(z=1).write_parquet(f / "part1.parquet"),
-            r"part1.parquet' has the column 'z', which .*part0.parquet' lacks",
-        ),
-        (
-            lambda f: (
-                pl.read_parquet(f / "part2.parquet")
-                .with_columns(pl.col("a").cast(pl.String))
-                .write_parquet(f / "part2.parquet")
-            ),
-            r"'a' holds String in .*part2.parquet' and Float64",
-        ),
-        (
-            lambda f: (
-                pl.read_parquet(f / "part2.parquet")
-                .with_columns(pl.when(pl.col("a") < 5).then(pl.col("y")))
-                .with_columns(pl.Series("y", [None, *["no"] * 299]))
-                .write_parquet(f / "part2.parquet")
-            ),
-            r"target 'y' is missing in row 1 of .*part2.parquet'",
-        ),
-        (
-            lambda f: (
-                pl.read_parquet(f / "part1.parquet").with_columns(pl.Series("a", [0.0] * 9 + [np.inf] + [1.0] * 290))
-            ).write_parquet(f / "part1.parquet"),
-            r"'a' holds infinity in row 10 of .*part1.parquet'",
-        ),
-    ],
-)
-def test_what_is_wrong_is_said_with_the_files_name(folder, harm, words):
-    harm(folder)
-    with pytest.raises(SynafaError, match=words) as error:
-        stream_counts(str(folder / "part*.parquet"), "y")
-    assert "\n" not in str(error.value)
-
-
-def test_a_csv_file_that_is_cut_short_or_differs_is_named(folder):
-    path = folder / "part1.csv"
-    text = path.read_text()
-    lines = text.splitlines()
-    path.write_text("\n".join([*lines[:200], "0.1,2"]))
-    with pytest.raises(SynafaError, match=r"part1.csv' is cut short: its last line has 2 cells"):
-        stream_counts(str(folder / "part*.csv"), "y")
-    path.write_text("\n".join([*lines[:100], "0.1,2,x", *lines[100:200]]) + "\n")
-    with pytest.raises(SynafaError, match=r"Line 101 of .*part1.csv' has 3 cells, the header has 5"):
-        stream_counts(str(folder / "part*.csv"), "y")
-    path.write_text(text.replace("a,b,c,late,y", "a,b,c,later,y"))
-    with pytest.raises(SynafaError, match=r"part1.csv' lacks the column 'late'"):
-        stream_counts(str(folder / "part*.csv"), "y")
-    with pytest.raises(SynafaError, match="No file matches"):
-        stream_counts(str(folder / "*.tsv"), "y")
-    with pytest.raises(SynafaError, match="different kinds"):
-        stream_counts([folder / "part0.csv", folder / "part0.parquet"], "y")
-
-
-def test_an_identifier_is_not_a_text_column(monkeypatch):
-    monkeypatch.setattr("synafa.stream.columns.MOST_CATEGORIES", 100)
-    table = pl.DataFrame({"id": [str(i) for i in range(500)], "y": [0, 1] * 250})
-    with pytest.raises(SynafaError, match="'id' has more than 100 different texts"):
-        stream_counts(table, "y")
-    with pytest.raises(SynafaError, match="no column beside"):
-        stream_counts(table, "y", drop=("id",))
-    with pytest.raises(SynafaError, match="fractions"):
-        stream_counts(table.with_columns(pl.col("y") + 0.5, a=1).drop("id"), "y")

@@ -136,6 +136,7 @@ class _ClusterRun:
     ) -> None:
         self.table, self.client, self.address, self.n_bins, self.progress = table, client, address, n_bins, progress
         self.names = feature_names(table.schema, target, drop)
+        self.labels = Labels(target, table.schema)
         check_memory(len(self.names), n_bins, 2)  # at least; before the workers begin
         sample = table.sample(self.names, SAMPLE)
         self.records = [column_of(n, table.schema[n], n_bins, len(self.names), sample[n]) for n in self.names]
@@ -201,8 +202,7 @@ class _ClusterRun:
         encoder.columns_ = tuple(coder.column for coder in coders)
         edges = np.stack([coder.edges for coder in coders])
         self.file.remove()
-        labels = Labels(self.job.target, self.table.schema)
-        codes, y = first_rows(self.table, self.names, labels, coders, counts.classes, KEPT_ROWS)
+        codes, y = first_rows(self.table, self.names, self.labels, coders, counts.classes, KEPT_ROWS)
         return Streamed(encoder, edges, counts, codes, y, passes, 0.0)
 
     def _waves(

@@ -41,8 +41,8 @@ def scan_csv(paths: list[Path], nearly_numeric: str, as_text: Iterable[str], tel
         _check_header(file)
         check_columns(repr(file.name), _names(file), header, repr(files[0].name))
         _check_last_line(file)
-    _tell_of_last_lines(files, tell)
     seen = [_look_at(file) for file in files]
+    _tell_of_last_lines(files, tell)
     schema = {name: _decided(name, seen, "text" if name in set(as_text) else nearly_numeric, tell) for name in header}
     if "" in files[0].header:
         tell(Notice(f"The first column of {files[0].name!r} has no name; it was left out."))

@@ -101,7 +101,9 @@ def _common(types: list[Any]) -> Any:
     if family(types[0]) == "text":
         return pl.String()
     whole = all(dtype == pl.Boolean or dtype.is_integer() for dtype in types)
-    return pl.Int64() if whole and not any("128" in str(dtype) or dtype == pl.UInt64 for dtype in types) else pl.Float64()
+    return (
+        pl.Int64() if whole and not any("128" in str(dtype) or dtype == pl.UInt64 for dtype in types) else pl.Float64()
+    )
 
 
 def casts(found: dict[str, Any], schema: dict[str, Any]) -> list[Any]:

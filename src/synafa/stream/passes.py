@@ -124,7 +124,7 @@ class _Run:
     ) -> None:
         self.table, self.n_bins, self.progress, self.keep = table, n_bins, progress, keep
         self.names = feature_names(table.schema, target, drop)
-        self.labels = Labels(target, {name: table.schema[name] for name in [*self.names, target]})
+        self.labels = Labels(target, {name: table.schema[name] for name in table.schema if name not in drop})
         check_memory(len(self.names), n_bins, 2)  # at least; before anything is read
         self.given = _given(edges, self.names, n_bins)
         self.exact = not (isinstance(edges, str) and edges == "sample")
