@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import os
 import time
-from asyncio import CancelledError
+from asyncio import CancelledError as AsyncCancelledError
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,7 +39,20 @@ if TYPE_CHECKING:
 PART_ROWS = 1 << 20  # rows of a Parquet file that make a part
 TILE_PLANES = 2048  # planes of a tile's side
 _LOST_SECONDS = 15.0
+_IDLE_SECONDS = 60.0  # without any worker
+_TRIES = 5  # of a wave whose data were lost with a worker
 _MOST_PASSES = 9
+
+
+class _LostError(Exception):
+    """The scheduler does not answer any more, or what it had is gone."""
+
+
+class _IdleError(_LostError):
+    """There has been no worker for long."""
+
+
+_GONE = (_LostError, OSError, TimeoutError, CancelledError, AsyncCancelledError)
 
 
 def cluster_counts(
@@ -142,6 +156,8 @@ class _ClusterRun:
         self.records = [column_of(n, table.schema[n], n_bins, len(self.names), sample[n]) for n in self.names]
         self.job = worker.Job([str(p) for p in table.paths], self.names, target, n_bins)
         self.parts = cut_parts(table, parts)
+        if not self.parts:
+            raise SynafaError("The table has no rows; at least 1 sample is required.")
         self.wave = wave or 4 * max(1, sum(client.nthreads().values()))
         self.tile = max(1, tile or TILE_PLANES // (n_bins - 1))
         self.file = Checkpoint(
@@ -220,13 +236,7 @@ class _ClusterRun:
         total = self.table.n_rows
         while done < len(self.parts):
             chosen = self.parts[done : done + self.wave]
-            try:
-                new = self._one_wave(work, shared, chosen, tiles, f"{passes}-{done}")
-            except (_LostError, OSError, TimeoutError, CancelledError) as error:
-                kept = f"; run again to go on from {str(self.file.path)!r}" if self.file.path else ""
-                raise SynafaError(
-                    f"The Dask scheduler at {self.address} was lost after {done} of {len(self.parts)} parts{kept}."
-                ) from error
+            new = self._surely(work, shared, chosen, tiles, passes, done)
             merged = new if merged is None else worker.merge(merged, new)
             done += len(chosen)
             rows += sum(part[2] or 0 for part in chosen)
@@ -241,38 +251,82 @@ class _ClusterRun:
         assert merged is not None
         return merged
 
+    def _surely(
+        self,
+        work: Callable[..., bytes],
+        shared: bytes,
+        chosen: Sequence[Any],
+        tiles: Sequence[Any],
+        passes: int,
+        done: int,
+    ) -> bytes:
+        """A wave, once more where a worker died with what all parts need; a sentence when nobody is left."""
+        for again in range(_TRIES, -1, -1):
+            try:
+                return self._one_wave(work, shared, chosen, tiles, f"{passes}-{done}")
+            except _GONE as error:
+                gone: BaseException = error
+                if again and self.client.status == "running" and not isinstance(error, _IdleError):
+                    try:
+                        self._wait_for_worker()
+                        _check_workers(self.client)
+                        continue
+                    except _GONE as another:
+                        gone = another
+                what = "lost its workers" if isinstance(gone, _IdleError) else "was lost"
+                kept = f"; run again to go on from {str(self.file.path)!r}" if self.file.path else ""
+                raise SynafaError(
+                    f"The Dask scheduler at {self.address} {what} after {done} of {len(self.parts)} parts{kept}."
+                ) from error
+        raise AssertionError
+
+    def _wait_for_worker(self) -> None:
+        """Return as soon as there is a worker."""
+        began = time.monotonic()
+        while not self.client.nthreads():
+            if time.monotonic() - began > _IDLE_SECONDS:
+                raise _IdleError
+            time.sleep(0.2)
+
     def _one_wave(
         self, work: Callable[..., bytes], shared: bytes, chosen: Sequence[Any], tiles: Sequence[Any], key: str
     ) -> bytes:
         """Some parts, every tile of each; the parts of a tile are merged in a tree on the workers."""
         given = self.client.scatter(shared, broadcast=False, hash=False)
-        totals = []
+        totals: list[Future] = []
+        held: list[Future] = []  # all of them, to the end: what nobody holds is forgotten, and its error with it
         for t, tile in enumerate(tiles):
             futures = [
                 self.client.submit(work, self.job, part, tile, given, key=f"synafa-{key}-{i}-{t}-{time.monotonic_ns()}")
                 for i, part in enumerate(chosen)
             ]
+            held += futures
             while len(futures) > 1:
                 pairs = [futures[i : i + 2] for i in range(0, len(futures), 2)]
                 futures = [
                     self.client.submit(worker.merge, *pair, pure=False) if len(pair) == 2 else pair[0] for pair in pairs
                 ]
-            totals.append(futures[0])
+                held += futures
+            totals += futures
         return worker.together([self._result(future) for future in totals])  # here: no worker holds all pairs
 
     def _result(self, future: Future) -> bytes:
         """What a future holds; an error in words, and one of its own kind when nobody answers any more."""
         from distributed import wait
 
-        away = 0.0
+        away = idle = 0.0
         while True:
             try:
                 wait([future], timeout=0.5)
                 break
             except TimeoutError:
-                away = 0.0 if self.client.status == "running" else away + 0.5
+                running = self.client.status == "running"
+                away = 0.0 if running else away + 0.5
                 if away >= _LOST_SECONDS or self.client.status == "closed":
                     raise _LostError from None
+                idle = idle + 0.5 if running and not self.client.nthreads() else 0.0
+                if idle >= _IDLE_SECONDS:
+                    raise _IdleError from None
         if future.status == "finished":
             found = future.result(timeout=60)
             assert isinstance(found, bytes)
@@ -282,14 +336,10 @@ class _ClusterRun:
         problem = future.exception(timeout=60)
         if isinstance(problem, SynafaError):
             raise problem
-        if isinstance(problem, ImportError):
+        if isinstance(problem, ImportError) or type(problem).__name__ == "KilledWorker":
             _check_workers(self.client)  # one that came later may lack the package
         text = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
         raise SynafaError(f"The Dask cluster gave up a part: {text}.") from problem
-
-
-class _LostError(Exception):
-    """The scheduler does not answer any more."""
 
 
 def cut_parts(table: Source, parts: int | None) -> list[tuple[int, int, int | None]]:
