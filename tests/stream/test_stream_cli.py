@@ -111,6 +111,20 @@ def test_a_streamed_scan_refuses_empty_cells_and_halves(tables, capsys):
     assert output.exists()
 
 
+def test_a_scan_is_written_as_a_whole_or_not_at_all(tables, capsys):
+    output = tables / "pairs.csv"
+    assert run(["scan", str(tables / "parts"), "--target", "y", "-o", str(output)]) == 2
+    assert "let it end in .parquet" in capsys.readouterr().err
+    files = sorted(tables.iterdir())
+    good = tables / "parts" / "p2.parquet"
+    pl.read_parquet(good).with_columns(a=pl.lit(float("inf"))).write_parquet(good)
+    for more in ([], ["--memory", "1kB"]):
+        words = ["scan", str(tables / "parts"), "--target", "y", "-o", str(tables / "pairs.parquet"), *more]
+        assert run(words) == 2
+        assert "infinit" in capsys.readouterr().err
+        assert sorted(tables.iterdir()) == files
+
+
 def test_a_size_that_is_none_is_refused(tables, capsys):
     assert run(["pairs", str(tables / "parts"), "--target", "y", "--memory", "lots"]) == 2
     assert "--memory must be a size such as 4GB" in capsys.readouterr().err

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from synafa.cli import options
-from synafa.cli.common import MOST, print_json, tell
+from synafa.cli.common import MOST, check_output, print_json, tell
 from synafa.cli.streaming import memory_limit, streamed_source, table_bytes, whole
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ def scan(
 
     if not 0.0 < fdr < 1.0:
         raise SynafaError(f"--fdr must lie between 0 and 1, got: {fdr}.")
+    if output is not None:
+        check_output(output, (".parquet", ".pq"))
     if heatmap is not None and heatmap.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise SynafaError(f"Cannot draw into {str(heatmap)!r}; give a name that ends in .png, .svg or .pdf.")
     source = streamed_source(data, memory, as_text=(target,))
