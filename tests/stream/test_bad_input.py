@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import threading
 
 import numpy as np
 import polars as pl
@@ -11,7 +12,7 @@ import pytest
 from synafa import SynAFA, SynafaError
 from synafa.cli.app import run
 from synafa.stream.passes import stream_counts
-from synafa.stream.sources import open_source
+from synafa.stream.sources import ahead, open_source
 
 
 def cut(path, share):
@@ -229,3 +230,31 @@ def test_a_table_too_wide_for_its_counts_is_refused_before_it_is_read(monkeypatc
 def test_one_name_may_be_dropped():
     table = pl.DataFrame({"name": ["p", "q"] * 50, "x": [0, 1] * 50, "z": [1, 2, 3, 4] * 25, "y": [0, 1] * 50})
     assert list(SynAFA().fit_stream(table, "y", drop="name").feature_names_in_) == ["x", "z"]
+
+
+def test_columns_whose_quantiles_are_alike_are_counted_without_a_warning(recwarn):
+    table = pl.DataFrame({"mostly zero": [0.0] * 50 + list(range(1, 11)), "x": np.arange(60.0), "y": [0, 1] * 30})
+    found = stream_counts(table, "y", n_bins=5)
+    assert found.edges[0].tolist() == [0.0, np.inf, np.inf, np.inf]
+    assert not recwarn.list
+
+
+def test_batches_may_be_thrown_away_by_the_thread_that_reads_them():
+    """The garbage collector runs in whatever thread it likes."""
+    received, closed, problems = threading.Event(), threading.Event(), []
+
+    def items():
+        yield 1
+        received.wait(10)
+        try:
+            batches.close()
+        except RuntimeError as error:
+            problems.append(error)
+        closed.set()
+        yield 2
+
+    batches = ahead(items())
+    assert next(batches) == 1
+    received.set()
+    assert closed.wait(10)
+    assert not problems

@@ -35,7 +35,7 @@ class Window:
 
     def __init__(self, record: NumberColumn, coder: Coder, fixed: bool, fill: int) -> None:
         self.record, self.coder, self.fill = record, coder, fill
-        self.open = not fixed and self._inside(coder.edges) and bool((np.diff(coder.edges) > 0).all())
+        self.open = not fixed and self._inside(coder.edges) and _ascending(coder.edges)
         self._ends: list[tuple[float, float]] = []
         self._limits: dict[np.dtype[Any], np.ndarray] = {}
 
@@ -50,7 +50,7 @@ class Window:
         if self.open and self._ends:
             ranks = zip(self.coder.edges, ends, self._ends, self.record.ranks)
             moved = np.array([edge if now == before else rank.middle() for edge, now, before, rank in ranks])
-            if (np.diff(moved) > 0).all():
+            if _ascending(moved):
                 self.coder = Coder(self.coder.column, moved)
             else:
                 self.open = False
@@ -75,6 +75,11 @@ class Window:
         if not self.open:
             return same(self.coder, coder, self.record)
         return self._inside(coder.edges)
+
+
+def _ascending(edges: np.ndarray) -> bool:
+    """Whether every edge is above the one before; infinite ones are alike."""
+    return bool((edges[1:] > edges[:-1]).all())
 
 
 def _at_most(values: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:

@@ -335,7 +335,8 @@ def ahead(items: Iterator[Item], n: int = 2) -> Iterator[Item]:
                 raise thing
     finally:
         over.set()
-        thread.join()
+        if thread is not threading.current_thread():  # which may be the one to throw away what was left standing
+            thread.join()
 
 
 def _skip(frames: Iterable[pl.DataFrame], n: int) -> Iterator[pl.DataFrame]:
