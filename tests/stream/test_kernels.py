@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synafa.information.counts import rows_by_class
+from synafa.information.labels import rows_by_class
 from synafa.stream.kernels import bits, columns
 from synafa.stream.opened import _at_most, _below, class_starts
 from synafa.table.sums import CHUNKS, OFTEN, exact_mean
