@@ -55,6 +55,7 @@ def test_edges_and_means_told_from_planes_are_the_discretizers(n, dtype):
     assert (found.codes() == expected.transform(X)).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.integers(2, 60), st.integers(1, 5), st.integers(0, 3), st.integers(0, 10**6))
 def test_a_fit_straight_from_values_is_the_fit_by_codes(n, d, digits, seed):

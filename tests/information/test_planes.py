@@ -55,6 +55,7 @@ def bits_of(planes: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return codes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n", [planes.STREAMED - 1, planes.STREAMED, planes.STREAMED + 77])
 def test_every_kind_of_column_gets_the_bits_of_the_studys_rule(n, dtype):

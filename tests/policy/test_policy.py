@@ -352,6 +352,7 @@ def test_a_graph_that_is_cut_says_what_is_missing():
         SynAFA().fit(X, y).decision_graph(max_depth=0)
 
 
+@pytest.mark.slow
 @parametrize_with_checks([SynAFA()])
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)

@@ -21,6 +21,8 @@ from synafa.policy.rule import AFFORDABILITY
 from synafa.policy.wide_rule import WideRule
 from tests.tables_strategy import coded_tables
 
+pytestmark = pytest.mark.slow
+
 COSTS = [0.0, 0.5, 1.0, 1.0, 2.0, 2.5, 5.0]
 
 

@@ -191,6 +191,7 @@ def _random_tables(count: int, seed: int = 0) -> np.ndarray:
     return np.array(tables)
 
 
+@pytest.mark.slow
 def test_many_exact_tests_at_once_say_what_one_at_a_time_says():
     tables = _random_tables(150)
     for table, found in zip(tables, exact_pair_tests(tables)):

@@ -14,6 +14,8 @@ from synafa.cli.app import run
 from synafa.stream.passes import stream_counts
 from synafa.stream.sources import ahead, open_source
 
+pytestmark = pytest.mark.slow
+
 
 def cut(path, share):
     data = path.read_bytes()

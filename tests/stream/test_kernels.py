@@ -13,6 +13,8 @@ from synafa.stream.opened import _at_most, _below, class_starts
 from synafa.table.sums import CHUNKS, OFTEN, exact_mean
 from tests import naive_stream as naive
 
+pytestmark = pytest.mark.slow
+
 TYPES = {"float32": np.float32, "float64": np.float64}
 kinds = st.sampled_from(["normal", "ties", "zeros", "scales", "one"])
 sizes = st.one_of(st.integers(1, 200), st.integers(OFTEN - 2, 3 * OFTEN))

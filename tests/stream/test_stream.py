@@ -15,6 +15,8 @@ from synafa.stream.passes import stream_counts
 from synafa.stream.sources import open_source
 from synafa.table.reading import read_table, split_target
 
+pytestmark = pytest.mark.slow
+
 
 def random_table(n: int, rng: np.random.Generator) -> pl.DataFrame:
     """Columns of every kind that a stream distinguishes."""
