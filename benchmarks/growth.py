@@ -22,8 +22,8 @@ from synafa.report.figures import line_with_interval, new_figure
 
 BASE = {"rows": 1 << 17, "columns": 50, "bins": 2, "classes": 2}
 SIZES = {
-    "rows": [1 << k for k in range(15, 21)],
-    "columns": [25, 50, 100, 200, 400, 800],
+    "rows": [1 << k for k in range(16, 23)],
+    "columns": [50, 100, 200, 400, 800, 1600, 3200],
     "bins": [2, 3, 4, 6, 8, 12, 16],
     "classes": [2, 4, 8, 16, 32, 64],
 }
