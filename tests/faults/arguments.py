@@ -53,7 +53,7 @@ def _files() -> tuple[str, str]:
 
 
 def attempt(rng: np.random.Generator, folder: Path) -> str:
-    """A command with its usual words, some of them replaced, doubled or left out."""
+    """A command with its usual words, mostly with some of them replaced, doubled or left out."""
     table, model = _files()
     commands = {
         "fit": [table, "--target", "y", "-o", str(folder / "m.synafa")],
@@ -71,7 +71,7 @@ def attempt(rng: np.random.Generator, folder: Path) -> str:
     }
     name = str(rng.choice(sorted(commands)))
     words = list(commands[name])
-    for _ in range(rng.integers(1, 4)):
+    for _ in range(0 if rng.random() < 0.1 else rng.integers(1, 4)):
         change = rng.integers(3)
         if change == 0 and name != "serve":
             at = int(rng.integers(len(words)))
