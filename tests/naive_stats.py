@@ -7,6 +7,7 @@ import math
 from collections import Counter
 
 import numpy as np
+import scipy
 
 
 def entropy(*columns) -> float:
@@ -72,3 +73,9 @@ def synergy3(codes, y) -> dict[tuple[int, int, int], float]:
         - max(information([columns[i], columns[j]], y) for i, j in itertools.combinations(t, 2))
         for t in itertools.combinations(range(len(columns)), 3)
     }
+
+
+def seeded(seed):
+    """The keyword by which this version of SciPy takes a seed."""
+    new = tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 15)
+    return {"rng" if new else "random_state": np.random.default_rng(seed)}

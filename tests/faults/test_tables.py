@@ -51,6 +51,7 @@ def test_a_stream_names_the_odd_cell_of_a_nearly_numeric_column_as_a_table_in_me
         open_source(tmp_path, nearly_numeric="stop")
 
 
+@pytest.mark.skipif(not hasattr(pl, "Float16"), reason="this Polars has no half precision")
 def test_classes_in_half_precision_are_classes_in_memory_and_in_a_stream(tmp_path, recwarn):
     path = tmp_path / "t.parquet"
     y = pl.Series([0.0, 1.0] * 30).cast(pl.Float16)

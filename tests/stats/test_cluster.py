@@ -19,6 +19,7 @@ from synafa.stats import (
     holm,
     instance_bootstrap,
 )
+from tests.naive_stats import seeded
 
 
 def _swaps(n_clusters: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -41,7 +42,8 @@ def test_instance_bootstrap_of_three_means_matches_full_enumeration():
 
 def test_singleton_clusters_give_scipys_ordinary_bootstrap():
     x = np.random.default_rng(0).normal(0.2, 1.0, 150)
-    reference = scipy.stats.bootstrap((x,), np.mean, n_resamples=20_000, method="percentile", rng=1).confidence_interval
+    reference = scipy.stats.bootstrap((x,), np.mean, n_resamples=20_000, method="percentile", **seeded(1))
+    reference = reference.confidence_interval
     result = cluster_bootstrap(x, np.arange(150), n_resamples=20_000)
     assert result.low == pytest.approx(reference.low, abs=0.01)
     assert result.high == pytest.approx(reference.high, abs=0.01)

@@ -9,6 +9,7 @@ from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from synafa.errors import SynafaError
 from synafa.stats import paired_bootstrap, paired_bootstrap_statistic, sign_test
+from tests.naive_stats import seeded
 
 
 def _flags(wins: int, losses: int, ties: int) -> tuple[np.ndarray, np.ndarray]:
@@ -46,7 +47,7 @@ def test_interval_and_pvalue_match_the_exact_multinomial_law():
 def test_interval_agrees_with_scipy_bootstrap():
     a, b = _flags(30, 18, 152)
     reference = scipy.stats.bootstrap(
-        ((a - b),), np.mean, n_resamples=20_000, method="percentile", rng=np.random.default_rng(0)
+        ((a - b),), np.mean, n_resamples=20_000, method="percentile", **seeded(0)
     ).confidence_interval
     result = paired_bootstrap(a, b, n_resamples=20_000)
     assert result.low == pytest.approx(reference.low, abs=0.006)
