@@ -72,7 +72,7 @@ def draw(measured: dict[str, list[float]], path: Path) -> None:
     axes.set(xscale="log", yscale="log", xlabel="size, as a multiple of the smallest", ylabel="processor time (s)")
     axes.grid(True, which="both", alpha=0.2)
     axes.legend(frameon=False)
-    figure.savefig(path, metadata={"Date": None})
+    figure.savefig(path, metadata={"Date": None, "Creator": None})
 
 
 if __name__ == "__main__":

@@ -165,3 +165,13 @@ def test_error_costs_decide_the_class(table):
     answer = model.next_feature()
     assert answer.decision == "ill"
     assert answer.expected_cost == pytest.approx(answer.probabilities["well"])
+
+
+@pytest.mark.parametrize("policy", [PlanTree(budget=2), SynAFA(budget=2)])
+def test_a_lazy_frame_is_a_table(policy, recwarn):
+    X = pl.DataFrame(np.random.default_rng(0).normal(size=(120, 3)), schema=["a", "b", "c"])
+    y = (X["a"] > 0).cast(pl.Int64).to_numpy()
+    lazy, plain = (AcquisitionClassifier(policy, naive_bayes).fit(rows, y) for rows in (X.lazy(), X))
+    np.testing.assert_array_equal(lazy.predict_proba(X.lazy()), plain.predict_proba(X))
+    np.testing.assert_array_equal(policy.fit(X.lazy(), y).acquire(X.lazy()).mask, policy.fit(X, y).acquire(X).mask)
+    assert not recwarn.list

@@ -101,7 +101,7 @@ def test_noise_is_not_bought() -> None:
 def test_noise_is_not_bought_in_95_of_100_seeds() -> None:
     bought = 0
     for seed in range(100):
-        X, y = noise(n=200, d=8, seed=seed)
+        X, y = noise(seed=seed)
         tree = PlanTree(budget=5, predictor=bayes()).fit(X, y).tree_
         bought += not (tree.is_panel and tree.plan() == ())
     assert bought <= 5

@@ -53,7 +53,7 @@ def test_pandas_and_polars_give_the_same_values():
 
 def test_fill_uses_the_training_mean_and_the_most_frequent_training_category():
     encoder = TableEncoder().fit(TRAIN)
-    np.testing.assert_allclose(encoder.fill(np.full((1, 4), math.nan)), [[60.0, 0.0, 2 / 3, 1.0]])
+    np.testing.assert_allclose(encoder.fill_values_, [60.0, 0.0, 2 / 3, 1.0])
 
 
 def test_a_category_no_training_row_had_is_unknown():
@@ -139,7 +139,7 @@ def test_any_column_of_cells_encodes_to_codes_within_its_categories_or_to_number
     known = values[~np.isnan(values)]
     if encoder.columns_[0].kind == "text":
         assert set(known) == set(range(len(encoder.columns_[0].categories)))
-    assert np.isfinite(encoder.fill(values)).all()
+    assert np.isfinite(encoder.fill_values_).all()
 
 
 def test_csv_cells_that_mean_missing_are_missing_and_spaces_do_not_make_text(tmp_path):

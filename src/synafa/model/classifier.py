@@ -25,6 +25,7 @@ from synafa.plan.plan_tree import PlanTree
 from synafa.policy.estimator import StoredEstimator, check_fitted, row_mask
 from synafa.policy.run import Run
 from synafa.policy.synafa import SynAFA
+from synafa.table.encoder import collected
 from synafa.table.sampling import sampled_rows
 from synafa.wording import worded
 
@@ -128,7 +129,7 @@ class AcquisitionClassifier(Answering, ClassifierMixin, StoredEstimator):
         SynafaError
             When a setting or the table cannot be used.
         """
-        y = self._checked_classes(y)
+        X, y = collected(X), self._checked_classes(y)
         wanted, self.stop_ = wanted_stop(self.stop), None
         held = np.zeros(0, dtype=np.int64)
         all_rows = X, y
@@ -173,6 +174,7 @@ class AcquisitionClassifier(Answering, ClassifierMixin, StoredEstimator):
             Order, reasons, final mask and cost of every row.
         """
         check_fitted(self, "policy_")
+        X = collected(X)
         run = self.policy_.acquire(X, **options)
         if self.stop_ is None:
             return run
@@ -192,6 +194,7 @@ class AcquisitionClassifier(Answering, ClassifierMixin, StoredEstimator):
             One row a case, in the order of `classes_`.
         """
         check_fitted(self, "policy_")
+        X = collected(X)
         if hasattr(X, "columns"):
             validate_data(self, X, reset=False, skip_check_array=True)  # scikit-learn's rule for names
         return self.proba_from(self.policy_.encode(X), self.acquire(X).mask)

@@ -13,7 +13,7 @@ from synafa.information.wide import dense_bytes, is_wide
 from synafa.memory import size_in_words
 from synafa.plan.build import deal_rows
 from synafa.plan.scorers import Parts
-from synafa.table.encoder import Column, TableEncoder
+from synafa.table.encoder import TableEncoder
 
 FOCUS_ROWS = 3_000  # up to so many rows the predictor learns once more, with the sets that plans would use
 LOOK_ROWS = 1_000  # of more rows, predictors of two halves find those sets
@@ -87,10 +87,7 @@ def number_encoder(values: np.ndarray, names: Iterable[str] | None = None) -> Ta
     """The encoder of an array of numbers, named x0, x1, ... unless names are given."""
     empty = np.isnan(values).all(axis=0)
     fill = np.where(empty, 0.0, np.nanmean(np.where(empty, 0.0, values), axis=0))
-    named = [f"x{j}" for j in range(values.shape[1])] if names is None else [str(name) for name in names]
-    encoder = TableEncoder()
-    encoder.columns_ = tuple(Column(name, "number", (), float(mean)) for name, mean in zip(named, fill))
-    return encoder
+    return TableEncoder.of_means(fill, names)
 
 
 @dataclass(frozen=True, eq=False)

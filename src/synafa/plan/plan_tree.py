@@ -120,7 +120,7 @@ class PlanTree(PlanAnswers, PolicyEstimator):
         self, X: Any, y: Any = None, *, known: Names = (), unavailable: Names = (), target: str = "",
         groups: Any = None, progress: Any = None,
     ) -> PlanTree:  # fmt: skip
-        """Learn predictor and tree from training rows.
+        """Learn predictor and tree from training rows; of more than 200,000 from a random 200,000.
 
         Parameters
         ----------

@@ -15,7 +15,7 @@ from synafa.arrays import write_file
 from synafa.errors import SynafaError
 from synafa.information.labels import check_labels, classes_of
 from synafa.policy.rule import name_mask
-from synafa.table.encoder import TableEncoder
+from synafa.table.encoder import TableEncoder, collected
 from synafa.wording import worded
 
 Names = str | Iterable[str]
@@ -154,6 +154,7 @@ class PolicyEstimator(StoredEstimator):
             When a column is missing or a cell cannot be read as in training.
         """
         check_fitted(self, "rule_")
+        X = collected(X)
         if is_numeric(X) and not hasattr(self, "feature_names_in_"):
             types = list(self.number_types)
             return validate_data(self, X, reset=False, dtype=types, ensure_all_finite="allow-nan", order="C")
@@ -190,6 +191,7 @@ class PolicyEstimator(StoredEstimator):
         """The table's encoder and the values of some rows; plain number arrays are taken as they are and need none."""
         if y is None:
             raise SynafaError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        X = collected(X)
         if is_numeric(X):
             types = list(self.number_types)
             X, _ = validate_data(self, X, y, dtype=types, ensure_all_finite="allow-nan", order="C")
@@ -218,7 +220,7 @@ def check_fitted(estimator: Any, attribute: str) -> None:
 
 def is_numeric(X: Any) -> bool:
     """Whether X is an array of numbers rather than a DataFrame or text."""
-    if hasattr(X, "columns") or hasattr(X, "collect_schema"):
+    if hasattr(X, "columns"):
         return False
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         return True  # sparse: validate_data refuses it in scikit-learn's words

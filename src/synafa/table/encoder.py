@@ -2,8 +2,8 @@
 
 Numbers stay as they are and booleans become 0 and 1. Text becomes the position of the string among the sorted distinct
 training strings. An empty cell, and a string that no training row had, becomes NaN; so does every cell of a text column
-with more than `MOST_CATEGORIES` different values, names or free text of which nothing is kept. `fill` replaces NaN by
-the training mean of a number column and by the most frequent training category of a text column.
+with more than `MOST_CATEGORIES` different values, names or free text of which nothing is kept. `fill_values_` are
+the training means of number columns and the most frequent training categories of text columns.
 """
 
 from __future__ import annotations
@@ -70,10 +70,11 @@ class TableEncoder:
     columns_: tuple[Column, ...]
 
     @classmethod
-    def of_means(cls, means: np.ndarray) -> TableEncoder:
-        """The encoder of an array of numbers, whose columns are called x0, x1, ..."""
+    def of_means(cls, means: np.ndarray, names: Iterable[str] | None = None) -> TableEncoder:
+        """The encoder of an array of numbers, whose columns are called x0, x1, ... unless names are given."""
+        named = [f"x{j}" for j in range(len(means))] if names is None else [str(name) for name in names]
         encoder = cls()
-        encoder.columns_ = tuple(Column(f"x{j}", "number", (), float(mean)) for j, mean in enumerate(means))
+        encoder.columns_ = tuple(Column(name, "number", (), float(mean)) for name, mean in zip(named, means))
         return encoder
 
     def fit(self, X: Any, y: Any = None) -> TableEncoder:
@@ -90,6 +91,7 @@ class TableEncoder:
 
     def transform(self, X: Any) -> np.ndarray:
         """float64 (n, D) in the order of the training columns; NaN for an empty cell or an unseen category."""
+        X = collected(X)
         names, cells = columns_of(X)
         if hasattr(X, "columns"):
             position = {name: i for i, name in enumerate(names)}
@@ -122,14 +124,6 @@ class TableEncoder:
         names, cells = columns_of(X)
         self._fit(names, cells)
         return self._encode([column[rows] for column in cells])
-
-    def fill(self, values: np.ndarray, copy: bool = True) -> np.ndarray:
-        """Encoded rows with every NaN replaced by its column's fill value, by default as a copy."""
-        if copy:
-            return np.where(np.isnan(values), self.fill_values_, values)
-        for column, fill in zip(values.T, self.fill_values_):
-            column[np.isnan(column)] = fill
-        return values
 
     def encode_value(self, name: str, value: Any) -> float:
         """One cell, as `transform` would encode it; a numeric string is read as a number."""
@@ -197,10 +191,15 @@ def _put(values: np.ndarray, first: int, columns: list[np.ndarray]) -> None:
             block[:, j] = column[first + top : first + top + len(block)]
 
 
+def collected(X: Any) -> Any:
+    """A Polars LazyFrame read into memory; anything else as it is."""
+    lazy = hasattr(X, "collect_schema") and hasattr(X, "collect") and not hasattr(X, "to_numpy")
+    return X.collect() if lazy else X
+
+
 def columns_of(X: Any) -> tuple[list[str], list[np.ndarray | _Text]]:
     """Names and columns of a DataFrame (Polars, pandas) or of a two-dimensional array."""
-    if hasattr(X, "collect_schema") and hasattr(X, "collect") and not hasattr(X, "to_numpy"):
-        X = X.collect()  # a Polars LazyFrame
+    X = collected(X)
     if hasattr(X, "columns") and hasattr(X, "__getitem__"):
         names = [str(name) for name in X.columns]
         check_unique(names)
