@@ -1,8 +1,8 @@
 """A small network is trained on freshly masked rows: known cells, expanded, become class logits.
 
 The first layer is a sum over known cells, two rectified layers follow. Adam with decoupled weight decay and a cosine
-schedule, one kernel a step; a running mean of the weights is what counts, and it is handed out at every checkpoint, so that the
-moment to stop can be chosen for several networks together, on rows they were not trained on.
+schedule, one kernel a step; a running mean of the weights is what counts, and it is handed out at every checkpoint, so
+that the moment to stop can be chosen for several networks together, on rows they were not trained on.
 """
 
 from __future__ import annotations
