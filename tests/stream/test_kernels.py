@@ -16,7 +16,7 @@ from tests import naive_stream as naive
 pytestmark = pytest.mark.slow
 
 TYPES = {"float32": np.float32, "float64": np.float64}
-kinds = st.sampled_from(["normal", "ties", "zeros", "scales", "one"])
+kinds = st.sampled_from(["normal", "ties", "zeros", "scales", "spans", "one"])
 sizes = st.one_of(st.integers(1, 200), st.integers(OFTEN - 2, 3 * OFTEN))
 seeds = st.integers(0, 10**6)
 quickly = settings(max_examples=40, deadline=None)
@@ -31,6 +31,7 @@ def numbers(kind: str, n: int, seed: int, dtype: type = np.float64, missing: flo
         "ties": (2 * x).round() / 2,
         "zeros": np.where(x > 1, x, np.where(x > 0, 0.0, -0.0)),
         "scales": x * 10.0 ** rng.integers(-37, 37, n),
+        "spans": x * 2.0 ** rng.integers(-12, 12, n),
         "one": np.full(n, -1.5),
     }[kind].astype(dtype)
     values[rng.random(n) < missing] = np.nan
@@ -170,8 +171,8 @@ def test_one_look_at_a_column_finds_what_many_looks_find(kind, n, seed, dtype, n
     ends = np.sort(rng.choice(numbers(kind, n, seed), (n_bins - 1, 3)), axis=1)  # of each edge: low, edge, high
     ends = ends[np.argsort(ends[:, 1], kind="stable")]
     lows, edges, highs = ends.T
-    kept, rows = np.empty((n_bins - 1, n)), np.empty((n_bins - 1, n), np.int32)
-    at, over = np.zeros((2, n_bins - 1), np.int64)
+    kept, told, room = np.empty((n_bins - 1, n)), np.ones((3, n_bins - 1), np.int64), (n_bins - 1) * n + 5
+    row, value, code = np.empty(room, np.int32), np.empty(room), np.empty(room, np.uint8)
     limits = np.stack(
         [_at_most(edges, values.dtype), _below(lows, values.dtype), _at_most(highs, values.dtype)], axis=1
     )
@@ -181,21 +182,26 @@ def test_one_look_at_a_column_finds_what_many_looks_find(kind, n, seed, dtype, n
     whole = np.int32 if values.itemsize == 4 else np.int64
 
     def look(column):
-        top, sums = whole(np.iinfo(whole).max), (chunks, three, few, 0)
-        return bits.read_column(column, column.view(whole), top, limits, fill, planes, kept, rows, at, over, *sums)
+        asked = column, column.view(whole), whole(np.iinfo(whole).max), limits, lows.copy(), lows == highs, fill
+        return bits.read_column(*asked, planes, kept, told, row, value, code, 5, chunks, three, few, 0)
 
-    gone, odd, n_few = look(values)
+    gone, odd, n_open, n_few = look(values)
     there = naive.present(plain(values))
     assert (gone, odd) == (n - len(there), -1)
     assert exact_mean(chunks, len(there)) == naive.mean(there)
     assert three.tolist() == naive.extremes(there)
     assert few[:n_few].tolist() == naive.distinct(there, n_bins + 1)
     assert [naive.bits(plane, n) for plane in planes] == naive.planes(plain(values), edges.tolist(), fill, len(planes))
+    waiting = []
     for e, (low, _, high) in enumerate(ends.tolist()):
         inside = [(i, x + 0.0) for i, x in enumerate(plain(values)) if low <= x <= high]
-        assert list(zip(rows[e, : at[e]].tolist(), kept[e, : at[e]].tolist())) == inside
-        assert over[e] == sum(x >= low for x in there)
-    values[n // 2], at[:] = np.inf, 0
+        assert low == high or kept[e, : told[0, e]].tolist() == [x for _, x in inside]
+        mine = [(i, x, sum(x > edge for edge in edges.tolist())) for i, x in inside if x > low]
+        assert told[:, e].tolist() == [len(inside), sum(x >= low for x in there), len(mine)]
+        waiting += mine
+    found = zip(row[5:n_open].tolist(), value[5:n_open].tolist(), code[5:n_open].tolist())
+    assert sorted(found) == sorted(waiting)
+    values[n // 2] = np.inf
     assert look(values)[1] == n // 2, "the first infinite value is found"
 
 

@@ -6,7 +6,6 @@ the whole table been in memory.
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from synafa.errors import SynafaError
 from synafa.stream.files import family
 from synafa.stream.quantiles import Ranks, Summary, edges_of, restore, sample_brackets, state
+from synafa.stream.room import Room
 from synafa.table.encoder import Column, UnsupportedValueError
 from synafa.table.numbers import SPACES
 from synafa.table.sums import CHUNKS, add_sum_of_integers, carry, exact_mean
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MOST_CATEGORIES = 1 << 20
 _MEMORY = 1 << 26  # bytes of kept values, over all columns
+_WHOLE = {size: (kind, kind(np.iinfo(kind).max)) for size, kind in ((4, np.int32), (8, np.int64))}
 _MANY = 4096  # rows of a batch that show how many values a bracket holds
 
 
@@ -46,6 +47,8 @@ def numbers_of(series: pl.Series) -> np.ndarray:
     """A column of numbers as an array of its own type, NaN (and then a float type) where cells are empty."""
     import polars as pl
 
+    if type(series.dtype) in (pl.Float32, pl.Float64):  # asked first: it is the way of most columns of most batches
+        return np.ascontiguousarray(series.rechunk().to_numpy())
     if series.dtype == pl.Boolean:
         series = series.cast(pl.UInt8)
     plain = series.dtype.is_float() or (series.dtype.is_integer() and not series.null_count())
@@ -62,17 +65,6 @@ def texts_of(series: pl.Series) -> pl.Series:
 
     text = series.cast(pl.String).str.strip_chars(SPACES)
     return text.set(text == "", None)
-
-
-_rooms = threading.local()
-
-
-def _room(n_edges: int, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Arrays (edges, rows) of doubles and of int32 that every thread uses again: fresh memory costs time."""
-    there = getattr(_rooms, "arrays", None)
-    if there is None or there[0].shape[0] != n_edges or there[0].shape[1] < n_rows:
-        there = _rooms.arrays = np.empty((n_edges, n_rows)), np.empty((n_edges, n_rows), np.int32)
-    return there
 
 
 class NumberColumn:
@@ -107,51 +99,34 @@ class NumberColumn:
         self._add_present(doubles[:there])
 
     def look(
-        self, values: np.ndarray, window: Any, where: str, first: int, planes: np.ndarray
-    ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Add a batch and fill its bits by provisional edges; returns rows, values and codes that are open."""
+        self, values: np.ndarray, window: Any, where: str, first: int, planes: np.ndarray, room: Room, number: int
+    ) -> None:
+        """Add a batch and fill its bits by provisional edges; the room takes what is open of this column."""
         from synafa.stream.kernels.bits import read_column
 
         if values.dtype.kind != "f":
             values = values.astype(np.float32 if values.dtype.itemsize <= 2 else np.float64)  # exact
-        whole = np.int32 if values.dtype.itemsize == 4 else np.int64
-        kept, rows = _room(len(self.ranks), values.size)
-        at, over = np.zeros((2, len(self.ranks)), np.int64)
-        limits = window.limits(values.dtype)
-        missing, odd, self.n_few = read_column(
-            values,
-            values.view(whole),
-            whole(np.iinfo(whole).max),
-            limits,
-            window.fill,
-            planes,
-            kept,
-            rows,
-            at,
-            over,
-            self.chunks,
-            self.three,
-            self.few,
-            self.n_few,
+        whole, sizes = _WHOLE[values.dtype.itemsize]
+        room.prepare(len(self.ranks), values.size)
+        kept, told = room.kept, room.told
+        missing, odd, n_open, self.n_few = read_column(
+            *(values, values.view(whole), sizes, *window.limits(values.dtype), window.fill, planes, kept, told),
+            *(room.row, room.value, room.code, room.n_open, self.chunks, self.three, self.few, self.n_few),
         )
         if odd >= 0:
             raise self._infinite(where, first + odd)
         self.n += values.size
         self.missing += missing
         there = values.size - missing
-        cells = []
-        for i, rank in enumerate(self.ranks):
-            inside = kept[i, : at[i]].copy()
-            low = rank.low
-            rank.add_inside(there - int(over[i]), there, inside)
-            chosen = inside > low
-            if values.size >= _MANY and chosen.sum() > values.size // 8:
-                window.open = False  # ties: too many rows would wait for the edge
-            if window.open:
-                open_values = inside[chosen]
-                codes = np.searchsorted(window.coder.edges, open_values).astype(np.uint8)
-                cells.append((rows[i, : at[i]][chosen], open_values, codes))
-        return cells if window.open else []
+        for i, (rank, inside, above, many) in enumerate(zip(self.ranks, *told.tolist())):
+            if rank.low == rank.high:
+                rank.add_equal(there - above, there, inside)
+            else:
+                rank.add_inside(there - above, there, kept[i, :inside].copy())
+            if values.size >= _MANY and many > values.size // 8:
+                window.close()  # ties: too many rows would wait for the edge
+        if window.open:
+            room.note(number, n_open)
 
     def _infinite(self, where: str, row: int) -> SynafaError:
         return SynafaError(

@@ -8,6 +8,7 @@ counts and counted again. As brackets close, most kept rows turn out to be right
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from synafa.information.counts import PairCounts
 from synafa.information.labels import rows_by_class
 from synafa.stream.columns import Coder, NumberColumn, numbers_of
 from synafa.stream.counting import Counter, Pool, compiled_threads, each, same
+from synafa.stream.room import Room
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,7 +39,7 @@ class Window:
         self.record, self.coder, self.fill = record, coder, fill
         self.open = not fixed and self._inside(coder.edges) and _ascending(coder.edges)
         self._ends: list[tuple[float, float]] = []
-        self._limits: dict[np.dtype[Any], np.ndarray] = {}
+        self._limits: dict[np.dtype[Any], tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
 
     def _inside(self, edges: np.ndarray) -> bool:
         return all(rank.low <= edge <= rank.high for rank, edge in zip(self.record.ranks, edges))
@@ -53,7 +55,7 @@ class Window:
             if _ascending(moved):
                 self.coder = Coder(self.coder.column, moved)
             else:
-                self.open = False
+                self.close()
         self._ends, self._limits = [(rank.low, rank.high) for rank in self.record.ranks], {}
 
     def restore(self, edges: np.ndarray, still_open: bool) -> None:
@@ -61,13 +63,18 @@ class Window:
         self.coder, self.open = Coder(self.coder.column, edges), still_open
         self._ends, self._limits = [], {}
 
-    def limits(self, dtype: np.dtype[Any]) -> np.ndarray:
-        """What `read_column` compares with: the edge, just below the bracket, the bracket's end; for each edge."""
+    def close(self) -> None:
+        """The edges no longer move: what they are is a good guess, or too many rows would wait for them."""
+        self.open, self._limits = False, {}
+
+    def limits(self, dtype: np.dtype[Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What `read_column` compares values of a type with: limits, lows and single brackets, for each edge."""
         self.follow()
         if dtype not in self._limits:
             lows, highs = np.array(self._ends).T
             rows = [_at_most(self.coder.edges, dtype), _below(lows, dtype), _at_most(highs, dtype)]
-            self._limits[dtype] = np.ascontiguousarray(np.stack(rows, axis=1))
+            limits = np.ascontiguousarray(np.stack(rows, axis=1))
+            self._limits[dtype] = limits, lows.copy() if self.open else np.full(len(lows), np.inf), lows == highs
         return self._limits[dtype]
 
     def right(self, coder: Coder) -> bool:
@@ -172,6 +179,8 @@ class OpenCounter(Counter):
         ]
         self.kept_rows = KeptRows(len(self.coders) * self.width)
         self.given_up = False
+        self.rooms: list[Room] = []
+        self._mine = threading.local()
 
     def learn(self, frame: pl.DataFrame, labels: Any, where: str, first: int, pool: Pool | None) -> None:
         """Add a batch: to what is known of the columns, and to the counts."""
@@ -188,12 +197,12 @@ class OpenCounter(Counter):
             order, starts = rows_by_class(indices, len(classes))
         planes = np.empty((len(self.coders) * width, n_words), np.uint64)
         grouped = np.empty((len(self.coders) * width, starts[-1]), np.uint64)
-        cells: list[Any] = [None] * len(self.coders)
+        for room in self.rooms:
+            room.clear()
 
         def one(j: int) -> None:
             mine, window = planes[j * width : (j + 1) * width], self.windows[j]
-            series = frame.to_series(j)
-            record = self.records[j]
+            series, record = frame.to_series(j), self.records[j]
             if window is None:
                 record.update(series, where, first)
                 coder = self.coders[j]
@@ -201,39 +210,40 @@ class OpenCounter(Counter):
             else:
                 if self.missing:
                     mine[-1] = 0
-                cells[j] = record.look(numbers_of(series), window, where, first, mine)
-            if few:
-                kernels.by_class_few(mine, masks, moves, starts, grouped[j * width : (j + 1) * width])
-            else:
-                kernels.by_class_many(mine, order, grouped[j * width : (j + 1) * width])
+                record.look(numbers_of(series), window, where, first, mine, self._room(), j)
 
         each(pool, one, len(self.coders))
+        if few:
+            kernels.by_class_few(planes, masks, moves, starts, grouped)
+        else:
+            kernels.by_class_many(planes, order, grouped)
         with compiled_threads(grouped):
             self.add(classes, grouped, starts, np.bincount(indices, minlength=len(classes)))
         if not self.given_up:
-            self._keep(planes, labels, cells)
+            self._keep(planes, labels)
 
-    def _keep(self, planes: np.ndarray, labels: tuple[np.ndarray, np.ndarray], cells: list[Any]) -> None:
+    def _room(self) -> Room:
+        """The room of this thread."""
+        found: Room | None = getattr(self._mine, "room", None)
+        if found is None:
+            found = self._mine.room = Room()
+            self.rooms.append(found)
+        return found
+
+    def _keep(self, planes: np.ndarray, labels: tuple[np.ndarray, np.ndarray]) -> None:
         from synafa.stream.kernels.bits import rows_of
 
-        there = [(j, *cell) for j, found in enumerate(cells) if found for cell in found if len(cell[0])]
+        there = [room.found() for room in self.rooms if room.n_open]
         if not there:
             return
+        row, column, value, code = (np.concatenate(parts) for parts in zip(*there))
         marked = np.zeros(len(labels[1]), bool)
-        for _, rows, *_ in there:
-            marked[rows] = True
+        marked[row] = True
         wanted = np.flatnonzero(marked)
         place = np.cumsum(marked, dtype=np.int32) - np.int32(1)
         bits = np.empty((len(wanted), self.kept_rows.bits.shape[1]), np.uint64)
         rows_of(planes, wanted, bits)
-        self.kept_rows.add(
-            bits,
-            (labels[0], labels[1][wanted]),
-            np.concatenate([place[rows] for _, rows, *_ in there]),
-            np.concatenate([np.full(len(rows), j, np.int32) for j, rows, *_ in there]),
-            np.concatenate([values for _, _, values, _ in there]),
-            np.concatenate([codes for *_, codes in there]),
-        )
+        self.kept_rows.add(bits, (labels[0], labels[1][wanted]), place[row], column, value, code)
         if self.kept_rows.n_bytes > MOST_BYTES:
             self.prune()
             if self.kept_rows.n_bytes > MOST_BYTES * 3 // 4:

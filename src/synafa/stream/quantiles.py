@@ -77,6 +77,14 @@ class Ranks:
         self.seen += seen
         self._wait(inside)
 
+    def add_equal(self, below: int, seen: int, often: int) -> None:
+        """Add rows to a bracket of one value, of which some values lie below it and `often` are that value."""
+        if len(self.values) != 1:
+            return self.add_inside(below, seen, np.full(often, self.low + 0.0))
+        self.below += below
+        self.seen += seen
+        self.counts[0] += often
+
     def _wait(self, values: np.ndarray) -> None:
         """Values of the bracket; many at a time are put together."""
         self.waiting.append(values)

@@ -120,6 +120,13 @@ def _sum_wide(values):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def add_exact(chunks, values, one):  # type: ignore[no-untyped-def]
+    """Add values of which every order gives the exact sum; the caller carries. one : room for a number"""
+    one[0] = _sum_wide(values)
+    _add(chunks, one.view(np.uint64)[0])
+
+
+@njit(cache=True, nogil=True)
 def add_close(chunks, values, exponent, one):  # type: ignore[no-untyped-def]
     """Add at most OFTEN finite values in one step where that is exact, which is said; the caller carries.
 
@@ -130,8 +137,7 @@ def add_close(chunks, values, exponent, one):  # type: ignore[no-untyped-def]
     anchor = 1.5 * 2.0 ** np.float64(exponent - 1023 + 12)
     if _off_grid(values, anchor):
         return False
-    one[0] = _sum_wide(values)
-    _add(chunks, one.view(np.uint64)[0])
+    add_exact(chunks, values, one)
     return True
 
 

@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 from synafa.information.kernels.counts import popcount
 from synafa.information.kernels.switch import CACHE, PLAIN
 from synafa.stream.kernels.columns import distinct, extremes, present
-from synafa.table.sums import OFTEN, add_close, add_doubles, carry
+from synafa.table.sums import OFTEN, add_close, add_doubles, add_exact, carry
 
 FEW_CLASSES = 8  # up to so many, a word is compressed once for every class
 
@@ -61,19 +61,21 @@ else:
 
 @njit(cache=True, nogil=True)
 def _extent(bits, sizes):  # type: ignore[no-untyped-def]
-    """Of floating-point numbers given by their bits: the largest size, and the ends as keys in the numbers' order.
+    """Of floating-point numbers given by their bits: the least size but 0, less 1, and the ends.
+
+    Of nothing but zeros the least size is `sizes`; a NaN is an end, beyond infinity.
 
     sizes : the bits that say how large a number is, all but the sign, in the type of `bits`
     """
     top = bits.itemsize * 8 - 1
-    largest, least, most = bits[0] & sizes, sizes, ~sizes
+    smallest, least, most = sizes, sizes, ~sizes
     for i in range(bits.size):
-        size = bits[i] & sizes
-        key = bits[i] ^ ((bits[i] >> top) & sizes)
-        largest = size if size > largest else largest
+        key = bits[i] ^ ((bits[i] >> top) & sizes)  # in the order of the numbers
+        before = (bits[i] - 1) & sizes  # 0 comes last
+        smallest = before if before < smallest else smallest
         least = key if key < least else least
         most = key if key > most else most
-    return largest, least, most
+    return smallest, least ^ ((least >> top) & sizes), most ^ ((most >> top) & sizes)
 
 
 @njit(cache=True, nogil=True)
@@ -85,58 +87,80 @@ def _exponent(values, largest):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _keep(values, first, inside, kept, rows, at):  # type: ignore[no-untyped-def]
-    """Append the values whose bits are set, and their rows; returns how many are kept then."""
+def _add_all(chunks, values, largest, smallest, doubles, one):  # type: ignore[no-untyped-def]
+    """Add at most OFTEN finite values, whose largest and smallest sizes are known, to an exact sum; the caller carries.
+
+    Numbers of 24 bits whose exponents are at most 20 apart, 512 of them, add up exactly in 53 bits.
+    """
+    if values.itemsize == 4:
+        first, last = np.int64(smallest + 1) >> np.int64(23), np.int64(largest) >> np.int64(23)
+        if last == 0 and largest == 0:
+            return
+        if first > 0 and last - first <= 20:
+            add_exact(chunks, values, one)
+            return
+    if not add_close(chunks, values, _exponent(values, largest), one):
+        present(values, doubles)
+        add_doubles(chunks, doubles[: values.size])
+
+
+@njit(cache=True, nogil=True)
+def _keep(values, first, inside, e, limits, lows, kept, told, row, value, code, n_open):  # type: ignore[no-untyped-def]
+    """Take the values whose bits are set, those above the bracket's low end as open; how many are open then."""
     while inside:
-        row = first + np.int64(popcount((inside - np.uint64(1)) & ~inside))
-        kept[at] = np.float64(values[row]) + 0.0
-        rows[at] = row
-        at += 1
+        at = first + np.int64(popcount((inside - np.uint64(1)) & ~inside))
+        number = np.float64(values[at]) + 0.0
+        kept[e, told[0, e]] = number
+        told[0, e] += 1
+        if number > lows[e]:
+            row[n_open], value[n_open], code[n_open] = at, number, 0
+            for other in range(limits.shape[0]):
+                code[n_open] += values[at] > limits[other, 0]
+            n_open += 1
+            told[2, e] += 1
         inside &= inside - np.uint64(1)
-    return at
+    return n_open
 
 
 @njit(cache=CACHE, nogil=True)
-def read_column(values, bits, sizes, limits, fill, planes, kept, rows, at, over, chunks, three, few, n_few):  # type: ignore[no-untyped-def]
-    """Read float32 or float64 values; returns how many are missing, the first infinite one's row or -1, and `n_few`.
+def read_column(values, bits, sizes, limits, lows, single, fill, planes, kept, told, row, value, code, n_open, chunks, three, few, n_few):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
+    """Read float32 or float64 values; returns how many are missing, the first infinite one's row or -1, n_open, n_few.
 
     bits, sizes : the values as integers of the same width, and the bits of those that are not the sign
     limits : (edges, 3), of the values' type: a value is beyond the edge, not below the bracket, beyond the bracket when
         it exceeds the first, second, third
+    lows : float64 (edges,): a value in the bracket is open when it exceeds this
+    single : bool (edges,): whether the bracket is one value, so that it is enough to count
     fill : the code of a missing value; 0 where none is expected
     planes : uint64 (edges, words), filled: bit r of plane b is set when row r has code b + 1; a plane more, of zeros,
         where the code of a missing value is above the others
-    kept, rows : (edges, n), filled: values in each bracket and their rows; at : (edges,), how many there are
-    over : int64 (edges,), added to: how many values are not below the bracket
+    kept : float64 (edges, n), filled: the values in each bracket
+    told : int64 (3, edges), filled: how many are in each bracket, not below it, and open
+    row, value, code : filled from `n_open` on: the open values, their rows, and their codes by the edges
     chunks, three, few, n_few : exact sum, extremes and few distinct values so far, updated
     """
     n_edges, missing = limits.shape[0], 0
-    doubles, one = np.empty(OFTEN), np.empty(1)
-    infinite = (sizes >> (bits.itemsize * 8 - 1 - (8 if bits.itemsize == 4 else 11))) << (
-        23 if bits.itemsize == 4 else 52
-    )
+    told[:] = 0
+    doubles, one, ends = np.empty(OFTEN), np.empty(1), np.empty(2, bits.dtype)
+    real, top = ends.view(values.dtype), bits.itemsize * 8 - 1
+    infinite = (sizes >> (top - (8 if bits.itemsize == 4 else 11))) << (23 if bits.itemsize == 4 else 52)
     for first in range(0, values.size, OFTEN):
         part, mine = values[first : first + OFTEN], bits[first : first + OFTEN]
-        largest, least, most = _extent(mine, sizes)
+        smallest, ends[0], ends[1] = _extent(mine, sizes)
+        largest = max(ends[0] & sizes, ends[1] & sizes)
         gaps = largest >= infinite
         if gaps:
             there, odd = present(part, doubles)
             if odd >= 0:
-                return missing, first + odd, n_few
+                return missing, first + odd, n_open, n_few
             missing += part.size - there
             add_doubles(chunks, doubles[:there])
             extremes(doubles[:there], three)
             n_few = distinct(doubles[:there], few, n_few)
         else:
-            if not add_close(chunks, part, _exponent(values, largest), one):
-                present(part, doubles)
-                add_doubles(chunks, doubles[: part.size])
+            _add_all(chunks, part, largest, smallest, doubles, one)
             if first % (64 * OFTEN) == 0:
                 carry(chunks)
-            top = bits.itemsize * 8 - 1
-            ends = np.empty(2, bits.dtype)
-            ends[0], ends[1] = least ^ ((least >> top) & sizes), most ^ ((most >> top) & sizes)
-            real = ends.view(values.dtype)
             if real[0] < three[0] or real[1] > three[1] or n_few < few.size:
                 present(part, doubles)
                 extremes(doubles[: part.size], three)
@@ -146,16 +170,19 @@ def read_column(values, bits, sizes, limits, fill, planes, kept, rows, at, over,
             for e in range(n_edges):
                 planes[e, w] = above_64(values, start, limits[e, 0])
                 upward = above_64(values, start, limits[e, 1])
-                beyond = above_64(values, start, limits[e, 2])
-                over[e] += np.int64(popcount(upward))
-                at[e] = _keep(values, start, upward & ~beyond, kept[e], rows[e], at[e])
+                inside = upward & ~above_64(values, start, limits[e, 2])
+                told[1, e] += np.int64(popcount(upward))
+                if single[e]:
+                    told[0, e] += np.int64(popcount(inside))
+                elif inside:
+                    n_open = _keep(values, start, inside, e, limits, lows, kept, told, row, value, code, n_open)
             for e in range(n_edges - 1):
                 planes[e, w] &= ~planes[e + 1, w]
             if gaps and fill:
                 for i in range(start, min(start + 64, values.size)):
                     planes[fill - 1, w] |= np.uint64(values[i] != values[i]) << np.uint64(i - start)
     carry(chunks)
-    return missing, -1, n_few
+    return missing, -1, n_open, n_few
 
 
 @njit(cache=True, nogil=True)
