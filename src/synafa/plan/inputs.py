@@ -18,7 +18,7 @@ from synafa.table.encoder import TableEncoder
 FOCUS_ROWS = 3_000  # up to so many rows the predictor learns once more, with the sets that plans would use
 LOOK_ROWS = 1_000  # of more rows, predictors of two halves find those sets
 CROSS_FIT_ROWS = 20_000  # up to so many rows every row is judged by a predictor that did not see it
-FIVE_FOLD_ROWS = 2_000  # of more rows three folds, whose predictors see enough of them
+FIVE_FOLD_ROWS = 5_000  # of more rows three folds, whose predictors see enough of them
 JUDGED_ROWS = 10_000  # of more rows, this many (at most 30 %) are held out and judged
 CHECKED_SHARE = 0.4  # of the judged rows confirm splits
 Progress = Callable[[float, str], None]
