@@ -56,6 +56,40 @@ def test_cases_and_losses_of_a_question_are_those_of_its_rows() -> None:
     assert f"from {told.loss_before:.2f} to {told.loss_after:.2f} bits" in told.text
 
 
+@cache
+def panel() -> tuple[PlanTree, list[int]]:
+    """A plan of three steps for everybody, and its order."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 5))
+    y = (X[:, 0] + 0.8 * X[:, 1] + 0.6 * X[:, 2] + 0.5 * rng.normal(size=400) > 0).astype(int)
+    policy = PlanTree(budget=3, predictor=bayes(), adaptive=False).fit(X, y)
+    return policy, list(policy.tree_.plan())
+
+
+def test_what_is_known_before_its_turn_is_part_of_the_numbers_and_said() -> None:
+    policy, (a, b, c) = panel()
+    rows = np.arange(len(policy.judge_.y))
+    told = policy.next_feature({f"x{b}": 0.3}, remaining=2)
+    assert (told.feature, told.plan, told.known_early, told.left_out) == (f"x{a}", (f"x{c}",), (f"x{b}",), ())
+    assert told.loss_before == pytest.approx(loss(policy, [], rows), abs=1e-5)
+    assert told.loss_after == pytest.approx(loss(policy, [a, b, c], rows), abs=1e-5)
+    assert f"measuring x{a} next and then x{c}, together with x{b} that is known already, lowers" in told.text
+    both = policy.next_feature({f"x{b}": 0.3, f"x{c}": 0.1}, remaining=1)
+    assert f"together with x{b} and x{c} that are known already" in both.text
+
+
+def test_a_plan_is_told_up_to_what_cannot_be_had() -> None:
+    policy, (a, b, c) = panel()
+    rows = np.arange(len(policy.judge_.y))
+    told = policy.next_feature(unavailable=[f"x{c}"])
+    assert (told.feature, told.plan) == (f"x{a}", (f"x{b}",))
+    assert told.loss_after == pytest.approx(loss(policy, [a, b], rows), abs=1e-5)
+    told = policy.next_feature(unavailable=[f"x{a}"])
+    assert (told.feature, told.left_out) == (f"x{b}", (f"x{a}",))
+    assert told.loss_before == pytest.approx(loss(policy, [a], rows), abs=1e-5)
+    assert f"these numbers begin with x{a}, which cannot be had" in told.text
+
+
 def test_the_same_holds_in_a_leaf_and_for_the_runners_up() -> None:
     policy, _ = fitted()
     first = policy.next_feature({"x0": 0.0})

@@ -43,11 +43,14 @@ class PlanRecommendation(Proposal):
     cases : int
         Training rows judged here.
     loss_before, loss_next, loss_after : float
-        Mean loss of those rows now, after this measurement, and after the whole plan.
+        Mean loss of those rows now, after this measurement, and after the plan.
     unit : str
         Of the losses, "bits" or "money".
     plan : tuple of str
-        What is planned after this one.
+        What is planned after this one, up to what cannot be had.
+    known_early, left_out : tuple of str
+        Planned after this one and known already: the losses begin without. Planned before it and not to be had: the
+        losses begin with it.
     threshold : float or None
         Where the answer of a question is split.
     runners_up : tuple of Runner
@@ -72,6 +75,8 @@ class PlanRecommendation(Proposal):
     loss_after: float = 0.0
     unit: str = "bits"
     plan: tuple[str, ...] = ()
+    known_early: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     threshold: float | None = None
     runners_up: tuple[Runner, ...] = ()
     instead_of: str | None = None
@@ -118,7 +123,8 @@ class PlanRecommendation(Proposal):
 
     def to_dict(self) -> dict[str, Any]:
         """The fields, `branch`, `reason` and `text` as JSON values."""
-        fields = asdict(self) | {"plan": list(self.plan), "runners_up": [asdict(r) for r in self.runners_up]}
+        fields = asdict(self) | {"plan": list(self.plan), "known_early": list(self.known_early)}
+        fields |= {"left_out": list(self.left_out), "runners_up": [asdict(r) for r in self.runners_up]}
         fields["probabilities"] = {str(name): value for name, value in self.probabilities.items()}
         return fields | {"branch": self.branch, "reason": self.reason, "text": self.text}
 
@@ -175,8 +181,8 @@ class Explainer:
         price = self.rule.prices.now(j, np.flatnonzero(mask & ~self.rule.known).tolist())
         item = self._item(choice)
         before, after = _losses(tree, choice.node, item)
-        last = int(tree.planned[choice.node]) - 1
         other, because = self._instead(j, mask, blocked)
+        last, early, out = self._ahead(choice.node, item, mask, blocked)
         return PlanRecommendation(
             **common,
             cost=price,
@@ -185,14 +191,35 @@ class Explainer:
             cases=int(tree.count[choice.node]),
             loss_before=before,
             loss_next=after,
-            loss_after=float(tree.loss_after[max(last, item)]) if item >= 0 else before,
-            plan=tuple(self.names[k] for k in tree.plan(choice.node) if k != j and not (mask[k] or blocked[k])),
+            loss_after=float(tree.loss_after[last]) if item >= 0 else before,
+            plan=tuple(self.names[k] for k in tree.items[item + 1 : last + 1].tolist() if not mask[k]),
+            known_early=tuple(self.names[k] for k in early),
+            left_out=tuple(self.names[k] for k in out),
             threshold=float(tree.threshold[choice.node]) if choice.reason == QUESTION else None,
             runners_up=_runners(tree, item, self.names, mask),
             instead_of=None if other < 0 else self.names[other],
             because=None if because < 0 else self.names[because],
             node=choice.node,
         )
+
+    def _ahead(
+        self, node: int, item: int, mask: np.ndarray, blocked: np.ndarray
+    ) -> tuple[int, list[int], list[int]]:
+        """How far a node's plan can be followed from an item on; what of it is known early, what cannot be had.
+
+        An item beside the plan stands for itself.
+        """
+        tree = self.rule.tree
+        start, stop = int(tree.start[node]), int(tree.planned[node])
+        if not start <= item < stop:
+            return item, [], []
+        features = tree.items.tolist()
+        gone = (self.rule.unavailable | blocked) & ~mask
+        last = item
+        while last + 1 < stop and not gone[features[last + 1]]:
+            last += 1
+        early = [features[place] for place in range(item + 1, last + 1) if mask[features[place]]]
+        return last, early, [features[place] for place in range(start, item) if not mask[features[place]]]
 
     def _item(self, choice: Choice) -> int:
         """The place of the feature in the node's items, or -1."""
@@ -277,7 +304,9 @@ def sentence(found: PlanRecommendation) -> str:
     cases = "case" if found.cases == 1 else "cases"
     whom = f"all {found.cases:,} {cases}" if found.node == 0 else f"the {found.cases:,} {cases} like this one"
     then = f" and then {_some(found.plan)}" if found.plan else ""
-    told = f"over {whom}, measuring {found.feature} next{then}"
+    verb = "is" if len(found.known_early) == 1 else "are"
+    early = f", together with {_some(found.known_early)} that {verb} known already," if found.known_early else ""
+    told = f"over {whom}, measuring {found.feature} next{then}{early}"
     what, unit = ("cost of errors", "") if found.unit == "money" else ("loss", f" {found.unit}")
     if found.loss_after < found.loss_before:
         told += f" lowers the expected {what} from {found.loss_before:.2f} to {found.loss_after:.2f}{unit}"
@@ -285,7 +314,9 @@ def sentence(found: PlanRecommendation) -> str:
         told += f" leaves the expected {what} at {found.loss_before:.2f}{unit}"
     if found.why == "question":
         told += "; what comes after depends on the result"
-    if found.why == "replan":
+    if found.left_out:
+        told += f"; these numbers begin with {_some(found.left_out)}, which cannot be had"
+    elif found.why == "replan":
         told += "; it takes the place of what cannot be measured, or uses money left over (numbers of the whole plan)"
     if found.instead_of is not None:
         told += f"; instead of {found.instead_of}, because {found.because} is known already"
