@@ -202,9 +202,7 @@ class Explainer:
             node=choice.node,
         )
 
-    def _ahead(
-        self, node: int, item: int, mask: np.ndarray, blocked: np.ndarray
-    ) -> tuple[int, list[int], list[int]]:
+    def _ahead(self, node: int, item: int, mask: np.ndarray, blocked: np.ndarray) -> tuple[int, list[int], list[int]]:
         """How far a node's plan can be followed from an item on; what of it is known early, what cannot be had.
 
         An item beside the plan stands for itself.
