@@ -41,8 +41,11 @@ def check_columns(name: str, found: Sequence[str], wanted: Sequence[str], of: st
         raise SynafaError(f"{name} has the column {more[0]!r}, which {of} lacks; give files with the same columns.")
 
 
-def scan_parquet(paths: list[Path]) -> Scans:
-    """Schema, lazy frames and numbers of rows, from the files' footers."""
+def scan_parquet(paths: list[Path]) -> tuple[*Scans, Callable[[int], Any] | None]:
+    """Schema, lazy frames and numbers of rows, from the files' footers; and one frame of all from a file on.
+
+    The latter is None where files have their columns in another order or of other types.
+    """
     import polars as pl
 
     schemas: list[dict[str, Any]] = []
@@ -58,7 +61,8 @@ def scan_parquet(paths: list[Path]) -> Scans:
     scans: list[Callable[[], Any]] = []
     for path, found in zip(paths, schemas):
         scans.append(partial(_scan, path, casts(found, schema)))
-    return schema, scans, rows
+    alike = all(list(found.items()) == list(schema.items()) for found in schemas)
+    return schema, scans, rows, (lambda first: pl.scan_parquet(paths[first:], glob=False)) if alike else None
 
 
 def _scan(path: Path, casts: list[Any]) -> Any:

@@ -276,7 +276,7 @@ class _Run:
         """One pass from where it stands; work is called with every batch."""
         began, before = time.monotonic(), self.place.rows
         columns = [*self.names, self.labels.target]
-        batches = ahead(self.table.batches(columns, part=self.place.part, first=self.place.first))
+        batches = ahead(self.table.batches(columns, part=self.place.part, first=self.place.first, together=True))
         for batch in self.pace.watch(batches):
             work(batch)
             done = batch.frame.height

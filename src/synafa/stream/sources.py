@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from synafa.errors import MissingExtraError, SynafaError, retold
 from synafa.stream import files
+from synafa.stream.together import can_be_joined, joined_batches
 from synafa.table.notices import Tell, warn
 from synafa.table.panics import PanicError, unless_panic
 
@@ -54,6 +55,7 @@ class Source:
     names : how errors call each part
     rows : how many rows each part has, where that is known without reading
     identity : tells whether a checkpoint belongs to these data
+    joined : one lazy frame of all parts from one on, where that can be had
     """
 
     schema: dict[str, pl.DataType]
@@ -62,6 +64,7 @@ class Source:
     rows: list[int | None]
     identity: str
     paths: list[Path] = field(default_factory=list)
+    joined: Callable[[int], Any] | None = None
     owner: Any = None  # keeps temporary files alive
 
     @property
@@ -70,19 +73,26 @@ class Source:
         known = [n for n in self.rows if n is not None]
         return sum(known) if len(known) == len(self.rows) else None
 
-    def batches(self, columns: Sequence[str] | None = None, *, part: int = 0, first: int = 0) -> Iterator[Batch]:
-        """All rows from row `first` of a part on, in order; empty batches are left out."""
+    def batches(
+        self, columns: Sequence[str] | None = None, *, part: int = 0, first: int = 0, together: bool = False
+    ) -> Iterator[Batch]:
+        """All rows from row `first` of a part on, in order; empty batches are left out.
+
+        together : read parts as one where they can be, which is faster when all are wanted
+        """
         import polars as pl
 
         wanted = list(self.schema) if columns is None else list(columns)
         size = max(1024, BATCH_CELLS // max(1, len(wanted)))
+        if together and can_be_joined(self, part) and (yield from joined_batches(self, wanted, size, part, first)):
+            return
         for number in range(part, len(self.parts)):
             done = first if number == part else 0
             with reading(self.names[number]):
                 lazy = self.parts[number]()
                 frames: Iterator[pl.DataFrame]
                 if isinstance(lazy, pl.LazyFrame):
-                    frames = _merged(lazy.select(wanted).slice(done).collect_batches(lazy=True), size // 4)
+                    frames = merged_frames(lazy.select(wanted).slice(done).collect_batches(lazy=True), size // 4)
                 else:
                     frames = _skip(lazy, done)
             while True:
@@ -203,12 +213,13 @@ def _of_files(paths: list[Path], nearly_numeric: str, as_text: Sequence[str], te
         from synafa.stream.csv_files import scan_csv
 
         schema, scans, rows = scan_csv(paths, nearly_numeric, as_text, tell)
+        joined = None
     else:
-        schema, scans, rows = files.scan_parquet(paths)
+        schema, scans, rows, joined = files.scan_parquet(paths)
     digest = hashlib.sha256()
     for path in paths:
         digest.update(f"{path}\0{path.stat().st_size}\0{path.stat().st_mtime_ns}\n".encode())
-    return Source(schema, scans, names, rows, digest.hexdigest(), list(paths))
+    return Source(schema, scans, names, rows, digest.hexdigest(), list(paths), joined)
 
 
 def _of_frame(lazy: pl.LazyFrame, n_rows: int | None) -> Source:
@@ -287,7 +298,7 @@ def _spooled(batches: Iterable[pl.DataFrame]) -> Source:
     return source
 
 
-def _merged(frames: Iterable[pl.DataFrame], least: int) -> Iterator[pl.DataFrame]:
+def merged_frames(frames: Iterable[pl.DataFrame], least: int) -> Iterator[pl.DataFrame]:
     """Frames as they come; small ones are put together until they have at least so many rows."""
     import polars as pl
 
