@@ -182,8 +182,9 @@ def test_one_look_at_a_column_finds_what_many_looks_find(kind, n, seed, dtype, n
     whole = np.int32 if values.itemsize == 4 else np.int64
 
     def look(column):
-        asked = column, column.view(whole), whole(np.iinfo(whole).max), limits, lows.copy(), lows == highs, fill
-        return bits.read_column(*asked, planes, kept, told, row, value, code, 5, chunks, three, few, 0)
+        window, room = (limits, lows.copy(), lows == highs), (kept, told, row, value, code)
+        asked = column, column.view(whole), whole(np.iinfo(whole).max), window, fill, planes
+        return bits.read_column(*asked, room, 5, (chunks, three, few), 0)
 
     gone, odd, n_open, n_few = look(values)
     there = naive.present(plain(values))

@@ -108,21 +108,20 @@ class NumberColumn:
             values = values.astype(np.float32 if values.dtype.itemsize <= 2 else np.float64)  # exact
         whole, sizes = _WHOLE[values.dtype.itemsize]
         room.prepare(len(self.ranks), values.size)
-        kept, told = room.kept, room.told
+        limits, sums = window.limits(values.dtype), (self.chunks, self.three, self.few)
         missing, odd, n_open, self.n_few = read_column(
-            *(values, values.view(whole), sizes, *window.limits(values.dtype), window.fill, planes, kept, told),
-            *(room.row, room.value, room.code, room.n_open, self.chunks, self.three, self.few, self.n_few),
+            values, values.view(whole), sizes, limits, window.fill, planes, room.arrays, room.n_open, sums, self.n_few
         )
         if odd >= 0:
             raise self._infinite(where, first + odd)
         self.n += values.size
         self.missing += missing
         there = values.size - missing
-        for i, (rank, inside, above, many) in enumerate(zip(self.ranks, *told.tolist())):
+        for i, (rank, inside, above, many) in enumerate(zip(self.ranks, *room.told.tolist())):
             if rank.low == rank.high:
                 rank.add_equal(there - above, there, inside)
             else:
-                rank.add_inside(there - above, there, kept[i, :inside].copy())
+                rank.add_inside(there - above, there, room.kept[i, :inside].copy())
             if values.size >= _MANY and many > values.size // 8:
                 window.close()  # ties: too many rows would wait for the edge
         if window.open:

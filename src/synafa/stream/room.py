@@ -20,6 +20,11 @@ class Room:
         self.columns: list[tuple[int, int]] = []
         self.n_open = 0
 
+    @property
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        """What is filled, in the order in which `read_column` takes it."""
+        return self.kept, self.told, self.row, self.value, self.code
+
     def clear(self) -> None:
         """Begin a batch."""
         self.columns, self.n_open = [], 0

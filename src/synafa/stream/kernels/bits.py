@@ -123,22 +123,25 @@ def _keep(values, first, inside, e, limits, lows, kept, told, row, value, code, 
 
 
 @njit(cache=CACHE, nogil=True)
-def read_column(values, bits, sizes, limits, lows, single, fill, planes, kept, told, row, value, code, n_open, chunks, three, few, n_few):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
+def read_column(values, bits, sizes, window, fill, planes, room, n_open, sums, n_few):  # type: ignore[no-untyped-def]
     """Read float32 or float64 values; returns how many are missing, the first infinite one's row or -1, n_open, n_few.
 
     bits, sizes : the values as integers of the same width, and the bits of those that are not the sign
-    limits : (edges, 3), of the values' type: a value is beyond the edge, not below the bracket, beyond the bracket when
-        it exceeds the first, second, third
-    lows : float64 (edges,): a value in the bracket is open when it exceeds this
-    single : bool (edges,): whether the bracket is one value, so that it is enough to count
+    window : three arrays
+        limits : (edges, 3), of the values' type: a value is beyond the edge, not below the bracket, beyond the bracket
+            when it exceeds the first, second, third
+        lows : float64 (edges,): a value in the bracket is open when it exceeds this
+        single : bool (edges,): whether the bracket is one value, so that it is enough to count
     fill : the code of a missing value; 0 where none is expected
     planes : uint64 (edges, words), filled: bit r of plane b is set when row r has code b + 1; a plane more, of zeros,
         where the code of a missing value is above the others
-    kept : float64 (edges, n), filled: the values in each bracket
-    told : int64 (3, edges), filled: how many are in each bracket, not below it, and open
-    row, value, code : filled from `n_open` on: the open values, their rows, and their codes by the edges
-    chunks, three, few, n_few : exact sum, extremes and few distinct values so far, updated
+    room : five arrays
+        kept : float64 (edges, n), filled: the values in each bracket
+        told : int64 (3, edges), filled: how many are in each bracket, not below it, and open
+        row, value, code : filled from `n_open` on: the open values' rows, themselves, and their codes by the edges
+    sums, n_few : exact sum, extremes and few distinct values so far, updated
     """
+    (limits, lows, single), (kept, told, row, value, code), (chunks, three, few) = window, room, sums
     n_edges, missing = limits.shape[0], 0
     told[:] = 0
     doubles, one, ends = np.empty(OFTEN), np.empty(1), np.empty(2, bits.dtype)
