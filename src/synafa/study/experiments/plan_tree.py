@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -207,17 +208,18 @@ def _real(board: Board) -> bool:
 
 def tables(results: Results) -> list[ReportTable | PlainTable]:
     listed = boards(results.settings)
-    cells = all_gains(results, listed)
+    cells = all_gains(results)
     return [_summary(cells), _gains_table(cells), _adapting(results, listed, cells), _sizes(results, listed)]
 
 
 Cell = tuple[Board, float, str, tuple[Gain, Gain]]
 
 
-def all_gains(results: Results, listed: Sequence[Board]) -> list[Cell]:
+@lru_cache(maxsize=1)  # asked for by tables, figure and headline; minutes on large tables
+def all_gains(results: Results) -> list[Cell]:
     """Every table, budget and other policy that has been met, with the gains by both measures."""
     found: list[Cell] = []
-    for board in listed:
+    for board in boards(results.settings):
         by = measures(results, board)
         for other in (PANEL, *board.methods):
             for budget in board.budgets:
@@ -315,7 +317,7 @@ def _sizes(results: Results, listed: Sequence[Board]) -> PlainTable:
 
 
 def figures(results: Results) -> list[Figure]:
-    cells = [cell for cell in all_gains(results, boards(results.settings)) if cell[2] in (PANEL, "static-greedy")]
+    cells = [cell for cell in all_gains(results) if cell[2] in (PANEL, "static-greedy")]
     if not cells:
         return []
     places = list(dict.fromkeys((board.title, budget) for board, budget, *_ in cells))
@@ -340,7 +342,7 @@ def figures(results: Results) -> list[Figure]:
 
 
 def headline(results: Results) -> list[Headline]:
-    cells = _against(all_gains(results, boards(results.settings)))
+    cells = _against(all_gains(results))
     if len({cell[0].title for cell in cells}) < 3:
         return []
     told = []
