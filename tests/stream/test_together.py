@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from synafa.errors import SynafaError
-from synafa.stream import sources, together
+from synafa.stream import sources
 from synafa.stream.sources import open_source
 
 pytestmark = pytest.mark.slow
@@ -75,6 +75,9 @@ def test_rows_that_are_lost_on_the_way_are_noticed(tmp_path):
     whole, source.joined = source.joined, lambda first: pl.concat([source.parts[0](), source.parts[2]()])
     with pytest.raises(SynafaError, match="cannot be read to their end together"):
         list(source.batches(together=True))
+    source.joined = lambda first: pl.concat([part() for part in [*source.parts, source.parts[0]]])
+    with pytest.raises(SynafaError, match="cannot be read to their end together"):
+        list(source.batches(together=True))
     source.joined = whole
     assert len(rows_of(source, together=True)) == 300
 
@@ -82,6 +85,4 @@ def test_rows_that_are_lost_on_the_way_are_noticed(tmp_path):
 def test_what_cannot_be_joined_is_read_one_by_one(tmp_path):
     source = written(tmp_path, [100, 100])
     source.joined = lambda first: pl.scan_parquet(tmp_path / "gone.parquet")
-    assert together.can_be_joined(source, 0)
-    assert not together.can_be_joined(source, 1)
     assert len(rows_of(source, together=True)) == 200

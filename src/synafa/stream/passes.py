@@ -22,13 +22,14 @@ from synafa.errors import SynafaError
 from synafa.files import content_hash
 from synafa.information.codes import MAX_BINS
 from synafa.information.counts import PairCounts, check_memory
+from synafa.stream.batches import Batch
 from synafa.stream.checkpoint import Checkpoint
 from synafa.stream.columns import Coder, NumberColumn, column_of, numbers_of
 from synafa.stream.counting import KEPT_ROWS, Counter, Pool, each, first_rows
 from synafa.stream.labels import Labels
 from synafa.stream.opened import OpenCounter
 from synafa.stream.progress import Report, Stage
-from synafa.stream.sources import Batch, Source, ahead, open_source
+from synafa.stream.sources import Source, ahead, open_source
 from synafa.stream.state import FORMAT, Position, load_state, save_state
 from synafa.table.encoder import TableEncoder
 from synafa.table.names import close_names

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from synafa.errors import MissingExtraError, SynafaError, retold
 from synafa.stream import files
-from synafa.stream.together import can_be_joined, joined_batches
+from synafa.stream.batches import Batch, merged_frames
+from synafa.stream.together import Files, joined_batches
 from synafa.table.notices import Tell, warn
 from synafa.table.panics import PanicError, unless_panic
 
@@ -32,16 +33,6 @@ Item = TypeVar("Item")
 BATCH_CELLS = 1 << 23  # cells of a batch, about
 SPOOLED_ROWS = 1 << 20  # rows of a temporary file, about
 SPOTS = 4  # places a sample is taken from; each costs the reading of a row group
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Some rows: `frame`, where they come from, the number of the part, and how many of its rows came before."""
-
-    frame: pl.DataFrame
-    where: str
-    part: int
-    first: int
 
 
 @dataclass
@@ -84,8 +75,10 @@ class Source:
 
         wanted = list(self.schema) if columns is None else list(columns)
         size = max(1024, BATCH_CELLS // max(1, len(wanted)))
-        if together and can_be_joined(self, part) and (yield from joined_batches(self, wanted, size, part, first)):
-            return
+        if together and self.joined is not None and len(self.parts) - part > 1:
+            files = Files(self.joined, self.names, self.rows, lambda: self.batches(wanted, part=part))
+            if (yield from joined_batches(files, wanted, size, part, first)):
+                return
         for number in range(part, len(self.parts)):
             done = first if number == part else 0
             with reading(self.names[number]):
@@ -296,20 +289,6 @@ def _spooled(batches: Iterable[pl.DataFrame]) -> Source:
     source.owner = folder
     source.names = ["the stream"] * len(paths)
     return source
-
-
-def merged_frames(frames: Iterable[pl.DataFrame], least: int) -> Iterator[pl.DataFrame]:
-    """Frames as they come; small ones are put together until they have at least so many rows."""
-    import polars as pl
-
-    waiting: list[pl.DataFrame] = []
-    for frame in frames:
-        waiting.append(frame)
-        if sum(small.height for small in waiting) >= least:
-            yield pl.concat(waiting, rechunk=False) if len(waiting) > 1 else frame
-            waiting = []
-    if waiting:
-        yield pl.concat(waiting, rechunk=False)
 
 
 def ahead(items: Iterator[Item], n: int = 2) -> Iterator[Item]:
