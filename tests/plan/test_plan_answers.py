@@ -89,8 +89,10 @@ def test_one_dear_test_wins_when_it_is_worth_five_cheap_ones() -> None:
     assert policy.tree_.plan() == (0,)
 
 
-def test_noise_is_not_bought() -> None:
-    X, y = noise()
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5))
+def test_noise_is_not_bought(seed: int) -> None:
+    X, y = noise(seed=seed)
     policy = PlanTree(budget=5, predictor=bayes()).fit(X, y)
     assert policy.tree_.is_panel
     assert policy.tree_.plan() == ()
