@@ -2,8 +2,8 @@
 
 Files (CSV, TSV, Parquet), folders and patterns of them are read by Polars, file by file or with the rows of each told
 apart, so that whatever is wrong is said with the file's name. Polars lazy frames, pyarrow datasets and objects with
-`__arrow_c_stream__` (DuckDB relations, pyarrow tables and readers) are read as they are; what can be read only once goes
-to temporary Parquet files first.
+`__arrow_c_stream__` (DuckDB relations, pyarrow tables and readers) are read as they are; what can be read only once
+goes to temporary Parquet files first.
 """
 
 from __future__ import annotations
