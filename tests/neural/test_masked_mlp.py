@@ -72,7 +72,9 @@ def test_the_handwritten_gradient_is_torchs_gradient():
     gradient = torch.full_like(flat, np.nan)
     target, each = F.one_hot(y, k).double(), weight[y][:, None] / b
     layers = tr.split_flat(flat, shapes)
-    tr.backward(inputs, target, each, (kept[0], kept[1]), scale, layers, tr.split_flat(gradient, shapes))
+    first = tr.Dense(np.zeros((b, d), np.float32), b)
+    first.inputs = inputs
+    tr.backward(first, target, each, (kept[0], kept[1]), scale, layers, tr.split_flat(gradient, shapes))
     assert torch.allclose(gradient, reference.grad, atol=1e-12)
 
 
@@ -212,3 +214,49 @@ def test_wrong_shapes_are_named():
     model = MaskedMLP.fit(make_dataset(), replace(QUICK, epochs=1))
     with pytest.raises(SynafaError, match=r"toy#0 needs values and mask of shape \(n, 6\)"):
         model.predict_proba(np.zeros((3, 5)), np.zeros((3, 5), dtype=bool))
+
+
+def test_sums_over_what_is_shown_are_the_products_with_the_masked_input():
+    rng = np.random.default_rng(3)
+    n, d, h, b = 40, 30, 16, 12
+    X = rng.normal(size=(n, d)).astype(np.float32) * (rng.random((n, d)) < 0.4)  # black pixels too
+    X = X.astype(np.float32)
+    rows, shown = rng.permutation(n)[:b], rng.random((b, d)) < 0.3
+    shown[0], shown[1] = False, True
+    weight, bias = (torch.from_numpy(rng.normal(size=size).astype(np.float32)) for size in ((h, 2 * d), h))
+    flow = torch.from_numpy(rng.normal(size=(b, h)).astype(np.float32))
+    dense, sparse = tr.Dense(X, b), tr.Sparse(X)
+    out, by_input = torch.full((h, 2 * d), np.nan), torch.full((2 * d, h), np.nan)
+    for first, w, gradient in ((dense, weight, out), (sparse, weight.T.contiguous(), by_input)):
+        first.show(rows, shown)
+        first.gradient(flow, gradient)
+        naive = np.hstack([X[rows] * shown, shown]) @ weight.numpy().T + bias.numpy()
+        np.testing.assert_allclose(first.sums(w, bias).numpy(), naive, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(by_input.T.numpy(), out.numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_a_wide_and_mostly_hidden_table_trains_the_same_classifier_by_sums(monkeypatch):
+    dataset = make_dataset(n=500, d=8)
+    config = MLPConfig(epochs=3, batch=32, lo=0.5, hi=0.9)
+    products = tr.train(dataset, config, seed=2)
+    monkeypatch.setattr(tr, "WIDE", 8)
+    assert tr.mostly_hidden(8, config)
+    sums = tr.train(dataset, config, seed=2)
+    for ours, theirs in zip(sums[0], products[0]):
+        np.testing.assert_allclose(ours, theirs, atol=2e-4)  # the same numbers, added in another order
+    np.testing.assert_allclose(sums[1], products[1], rtol=1e-3)
+
+
+def test_the_optimiser_is_adam_also_in_one_pass(monkeypatch):
+    rng = np.random.default_rng(4)
+    start, gradients = rng.normal(size=1000).astype(np.float32), rng.normal(size=(30, 1000)).astype(np.float32)
+    found = []
+    for most in (10_000, 10):
+        monkeypatch.setattr(tr, "_LARGE", most)
+        adam = tr.Adam(torch.from_numpy(start.copy()), 1e-2)
+        for gradient in gradients:
+            adam.gradient.copy_(torch.from_numpy(gradient))
+            adam.step()
+        found.append(adam.flat.numpy())
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-5, atol=1e-6)
+    assert not np.allclose(found[0], start)

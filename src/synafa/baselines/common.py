@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from synafa.baselines.dropout import Dropout
 from synafa.datasets.dataset import Dataset
 from synafa.money.prices import TOLERANCE
 from synafa.neural.training import one_thread
@@ -118,7 +119,7 @@ def mlp(widths: Sequence[int], dropout: float = 0.0) -> nn.Sequential:
         layers.append(nn.Linear(fan_in, fan_out))
         if index < len(widths) - 2:
             if dropout > 0:
-                layers.append(nn.Dropout(dropout))
+                layers.append(Dropout(dropout))
             layers.append(nn.ReLU())
     return nn.Sequential(*layers)
 

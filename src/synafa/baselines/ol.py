@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from synafa.baselines.common import Rows, adam, descend, weighted_loss
+from synafa.baselines.dropout import dropout
 from synafa.baselines.network_policy import NetworkPolicy
 from synafa.baselines.rl import (
     Arena,
@@ -79,7 +80,8 @@ class PNetwork(nn.Module):
         """The hidden activations and, last, the logits."""
         result = [inputs]
         for layer in self.layers[:-1]:
-            result.append(F.relu(F.dropout(layer(result[-1]), self.dropout, training)))
+            hidden = layer(result[-1])
+            result.append(F.relu(dropout(hidden, self.dropout) if training else hidden))
         return [*result[1:], self.layers[-1](result[-1])]
 
     def forward(self, inputs: Tensor) -> Tensor:
@@ -93,9 +95,9 @@ class PNetwork(nn.Module):
         difference of two predictions is not blurred by different draws. The first layer is computed once; the second
         is one product for all rows and passes: (passes, h0) @ (h0, n*h1), since (m * h) W = m (diag(h) W).
         """
-        first, second, *rest = [layer for layer in self.layers if isinstance(layer, nn.Linear)]
-        keep = [self._draw(passes, layer.out_features) for layer in (first, second, *rest[:-1])]
-        total = torch.zeros(len(inputs), rest[-1].out_features)
+        first, second, *middle, last = [layer for layer in self.layers if isinstance(layer, nn.Linear)]
+        keep = [self._draw(passes, layer.out_features) for layer in (first, second, *middle)]
+        total = torch.zeros(last.out_features, len(inputs))
         rows = min(len(inputs), 64)
         block = max(1, BLOCK // (rows * second.out_features))
         for part in torch.arange(len(inputs)).split(rows):
@@ -104,10 +106,13 @@ class PNetwork(nn.Module):
             for at in range(0, passes, block):
                 chosen = [k[at : at + block] for k in keep]
                 out = (chosen[0] @ joined).view(len(chosen[0]), len(part), -1).add_(second.bias)
-                for mask, layer in zip(chosen[1:], rest):
+                for mask, layer in zip(chosen[1:], middle):
                     out = layer(out.relu_().mul_(mask[:, None, :]))
-                total[part] += torch.softmax(out, dim=-1).sum(0)
-        return total / passes
+                out = out.relu_().mul_(chosen[-1][:, None, :]).flatten(0, 1)
+                # classes first: a softmax over a few neighbouring numbers is slow
+                scores = torch.addmm(last.bias[:, None], last.weight, out.T)
+                total[:, part] += torch.softmax(scores, dim=0).view(len(total), -1, len(part)).sum(1)
+        return total.T / passes
 
     def _draw(self, passes: int, width: int) -> Tensor:
         return (torch.rand(passes, width) >= self.dropout).float() / (1 - self.dropout)

@@ -15,7 +15,7 @@ from synafa.files import cache_dir, content_hash
 from synafa.neural.masked_mlp import FORMAT, MaskedMLP
 from synafa.neural.resume import resuming
 from synafa.neural.settings import config_for
-from synafa.neural.training import Progress
+from synafa.neural.training import Progress, mostly_hidden
 
 SWEEPS = ("synergy-sweep", "fixed-v")
 
@@ -41,7 +41,10 @@ def shared_classifier(
     config = config_for(dataset, profile)
     if cache is False:
         return MaskedMLP.fit(dataset, config, seed=seed, progress=progress, profile=profile)
-    key = content_hash({"format": FORMAT, "config": asdict(config), "seed": seed, "dataset": dataset.fingerprint()})
+    named = {"format": FORMAT, "config": asdict(config), "seed": seed, "dataset": dataset.fingerprint()}
+    if mostly_hidden(dataset.n_features, config):
+        named["first_layer"] = "sums"  # rounded differently than the products of earlier versions
+    key = content_hash(named)
     folder = cache_dir() / "classifiers" if cache is None or cache is True else Path(cache)
     path = folder / f"{dataset.name}-{key}.safetensors"
     if path.exists():

@@ -22,9 +22,12 @@ except ImportError as error:  # pragma: no cover - depends on the installation
     raise MissingExtraError("torch", "neural") from error
 
 from synafa.neural.resume import resumable
+from synafa.neural.sparse_kernels import adam_step, first_gradient, first_sums, listed
 
 Progress = Callable[[float, str], None]
 """Called with the share of the work done, 0 to 1, and a short text."""
+WIDE = 200  # features from which on a mostly hidden table is trained by sums over what is shown
+_LARGE = 100_000  # parameters that no longer fit the first cache: one pass over them in place of seven
 _LEVELS = 1 << 16  # random bits per entry: 16 give hiding probabilities to 1.5e-5 and cost half of a float32
 
 
@@ -73,8 +76,50 @@ def forward(inputs: torch.Tensor, layers: list[torch.Tensor]) -> torch.Tensor:
     return torch.addmm(b3, h2, w3.T)
 
 
+class Dense:
+    """The first layer as products with [x*m, m]; weights (h, 2d)."""
+
+    def __init__(self, X: np.ndarray, batch: int) -> None:
+        self.X = torch.from_numpy(X)
+        self.buffer = torch.empty((min(batch, len(X)), 2 * X.shape[1]))
+
+    def show(self, rows: np.ndarray, shown: np.ndarray) -> None:
+        """Take these rows with these entries shown, bool (b, d)."""
+        d, mask = shown.shape[1], torch.from_numpy(shown)
+        self.inputs = self.buffer[: len(rows)]
+        self.inputs[:, d:] = mask
+        torch.mul(self.X[torch.from_numpy(rows)], mask, out=self.inputs[:, :d])
+
+    def sums(self, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+        return torch.addmm(bias, self.inputs, weight.T)
+
+    def gradient(self, flow: torch.Tensor, out: torch.Tensor) -> None:
+        torch.mm(flow.T, self.inputs, out=out)
+
+
+class Sparse:
+    """The same as sums over what is shown; weights by input, (2d, h). For many features of which most are hidden."""
+
+    def __init__(self, X: np.ndarray) -> None:
+        self.X = X
+
+    def show(self, rows: np.ndarray, shown: np.ndarray) -> None:
+        self.batch = (self.X, rows, *listed(shown))
+
+    def sums(self, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+        return torch.from_numpy(first_sums(*self.batch, weight.numpy(), bias.numpy()))
+
+    def gradient(self, flow: torch.Tensor, out: torch.Tensor) -> None:
+        first_gradient(*self.batch, flow.numpy(), out.numpy())
+
+
+def mostly_hidden(n_features: int, config: MLPConfig) -> bool:
+    """Whether sums over what is shown are cheaper than products with [x*m, m]."""
+    return n_features >= WIDE and config.lo >= 0.5
+
+
 def backward(
-    inputs: torch.Tensor,
+    first: Dense | Sparse,
     target: torch.Tensor,
     weight: torch.Tensor,
     kept: tuple[torch.Tensor, torch.Tensor],
@@ -84,12 +129,12 @@ def backward(
 ) -> None:
     """Write the gradient of sum(weight * cross-entropy) into `gradient`.
 
-    target : one-hot (b, K); weight : (b, 1), class weight / batch size; kept : 0/1 dropout masks of the hidden layers;
-    scale : 1 / (1 - dropout)
+    first : the first layer, showing this batch; target : one-hot (b, K); weight : (b, 1), class weight / batch size;
+    kept : 0/1 dropout masks of the hidden layers; scale : 1 / (1 - dropout)
     """
     w1, b1, w2, b2, w3, b3 = layers
     g1, c1, g2, c2, g3, c3 = gradient
-    h1 = torch.addmm(b1, inputs, w1.T).mul_(kept[0]).mul_(scale).relu_()
+    h1 = first.sums(w1, b1).mul_(kept[0]).mul_(scale).relu_()
     h2 = torch.addmm(b2, h1, w2.T).mul_(kept[1]).mul_(scale).relu_()
     d3 = torch.softmax(torch.addmm(b3, h2, w3.T), dim=1).sub_(target).mul_(weight)
     torch.mm(d3.T, h2, out=g3)
@@ -99,7 +144,7 @@ def backward(
     torch.mm(d2.T, h1, out=g2)
     torch.sum(d2, 0, out=c2)
     d1 = torch.mm(d2, w2).mul_(h1 > 0).mul_(scale)
-    torch.mm(d1.T, inputs, out=g1)
+    first.gradient(d1, g1)
     torch.sum(d1, 0, out=c1)
 
 
@@ -121,6 +166,10 @@ class Adam:
 
     def step(self) -> None:
         self.steps += 1
+        if self.flat.numel() > _LARGE:
+            rate, root = self.learning_rate / (1 - 0.9**self.steps), (1 - 0.999**self.steps) ** 0.5
+            adam_step(*(part.numpy() for part in (self.flat, self.gradient, self._mean, self._square)), rate, root)
+            return
         self._mean.lerp_(self.gradient, 0.1)
         self._square.mul_(0.999).addcmul_(self.gradient, self.gradient, value=0.001)
         torch.sqrt(self._square, out=self._scratch)
@@ -152,7 +201,7 @@ def _train(
 ) -> tuple[list[np.ndarray], list[float]]:
     rng = np.random.Generator(np.random.SFC64(seed))  # the fastest of NumPy's; bits are most of what a step draws
     d, k, h = dataset.n_features, dataset.n_classes, config.hidden
-    X = torch.from_numpy(np.ascontiguousarray(dataset.X[dataset.train], dtype=np.float32))
+    X = np.ascontiguousarray(dataset.X[dataset.train], dtype=np.float32)
     y = dataset.y[dataset.train]
     n = len(y)
     weights = class_weights(y, k)
@@ -161,39 +210,48 @@ def _train(
     check = _Validation(dataset, config, weights, seed, mask_bank)
 
     shapes = layer_shapes(d, h, k)
-    flat = torch.from_numpy(initial_parameters(shapes, rng))
+    start = initial_parameters(shapes, rng)
+    by_input = mostly_hidden(d, config)
+    first = Sparse(X) if by_input else Dense(X, config.batch)
+    if by_input:
+        shapes = [shapes[0][::-1], *shapes[1:]]
+        start[: 2 * d * h] = start[: 2 * d * h].reshape(h, 2 * d).T.ravel()
+    flat = torch.from_numpy(start)
     adam = Adam(flat, config.learning_rate)
     layers, gradient = split_flat(flat, shapes), split_flat(adam.gradient, shapes)
     scale = 1.0 / (1.0 - config.dropout)
     dropped = round(config.dropout * _LEVELS)
-    buffer = torch.empty((min(config.batch, n), 2 * d))
 
     losses: list[float] = []
     best = flat.clone()
     so_far: dict[str, Any] = {"losses": losses, "best": best}
     for epoch in resumable("classifier", config.epochs, adam=adam, rng=rng, so_far=so_far):
         losses, best = so_far["losses"], so_far["best"]  # those of an earlier run, if it was interrupted
-        order = torch.from_numpy(rng.permutation(n))
+        order = rng.permutation(n)
         hidden_share = rng.uniform(config.lo, config.hi, size=-(-n // config.batch))
-        for step, start in enumerate(range(0, n, config.batch)):
-            rows = order[start : start + config.batch]
+        for step, at in enumerate(range(0, n, config.batch)):
+            rows = order[at : at + config.batch]
             size = len(rows)
             bits = np.frombuffer(rng.bytes(2 * size * (d + 2 * h)), dtype=np.uint16)
-            shown = torch.from_numpy(bits[: size * d].reshape(size, d) >= round(hidden_share[step] * _LEVELS))
+            shown = bits[: size * d].reshape(size, d) >= round(hidden_share[step] * _LEVELS)
             if mask_bank is not None:
-                shown = torch.from_numpy(mask_bank[rng.integers(0, len(mask_bank), size)])
+                shown = mask_bank[rng.integers(0, len(mask_bank), size)]
             kept = torch.from_numpy((bits[size * d :] >= dropped).reshape(2, size, h))
-            inputs = buffer[:size]
-            inputs[:, d:] = shown
-            torch.mul(X[rows], shown, out=inputs[:, :d])
-            backward(inputs, target[rows], weight[rows] / size, (kept[0], kept[1]), scale, layers, gradient)
+            first.show(rows, shown)
+            backward(first, target[rows], weight[rows] / size, (kept[0], kept[1]), scale, layers, gradient)
             adam.step()
-        losses.append(check.loss(layers))
+        losses.append(check.loss(_by_output(layers, by_input)))
         if losses[-1] == min(losses) and losses.index(losses[-1]) == epoch:  # a tie keeps the earlier epoch
             best.copy_(flat)
         if progress is not None:
             progress((epoch + 1) / config.epochs, f"classifier: epoch {epoch + 1} of {config.epochs}")
-    return [part.numpy().copy() for part in split_flat(so_far["best"], shapes)], list(so_far["losses"])
+    found = _by_output(split_flat(so_far["best"], shapes), by_input)
+    return [np.array(part.numpy(), order="C") for part in found], list(so_far["losses"])
+
+
+def _by_output(layers: list[torch.Tensor], by_input: bool) -> list[torch.Tensor]:
+    """The layers with the first one's weights as (h, 2d), also where they are trained by input."""
+    return [layers[0].T, *layers[1:]] if by_input else layers
 
 
 class _Validation:
