@@ -21,6 +21,7 @@ from synafa.study.engine.store import Store
 from synafa.study.evidence.verdict import Verdict
 from synafa.study.experiments.contract import Experiment, load_experiments
 from synafa.study.reporting.report import build_report
+from synafa.study.reporting.times import times_table
 from synafa.study.reporting.write import write_report
 from tests.study import toy_experiment as toy
 
@@ -208,3 +209,18 @@ def test_bad_words_are_answered_with_one_sentence(tmp_path: Path, capsys: pytest
     assert "'fast'" in capsys.readouterr().err
     assert synafa(["study", "run", TOY, "--quick", "--results", str(tmp_path), "--workers", "0"]) == 2
     assert "at least 1" in capsys.readouterr().err
+
+
+def test_the_report_says_what_units_took_beside_what_was_expected(folder: Path, settings: Settings) -> None:
+    results = Experiment(toy).results(settings).finished
+    table = times_table(results)
+    taken = sum(result.record["processor_seconds"] for result in results)
+    expected = sum(result.unit.cost for result in results)
+    assert table.rows[-1][:5] == ("all", "", "12", f"{expected:,.0f}", f"{taken:,.0f}")
+    assert sum(int(row[2]) for row in table.rows[:-1]) == 12
+    for page in ("report.html", "README.md"):
+        assert table.title in (folder / page).read_text()
+    with (folder / "results" / "units.csv").open() as file:
+        listed = list(csv.DictReader(file))
+    assert sum(float(row["processor_seconds"]) for row in listed) == pytest.approx(taken, abs=0.01)
+    assert sum(float(row["expected_seconds"]) for row in listed) == pytest.approx(expected)

@@ -20,6 +20,7 @@ from synafa.study.evidence.tables import (
 from synafa.study.evidence.verdict import RULE, Verdict
 from synafa.study.reporting.markdown import verdict_words
 from synafa.study.reporting.report import Report, Section, environment, versions_text
+from synafa.study.reporting.times import finished_units, times_table
 
 _LONG = 40  # a table with more rows starts folded
 _NUMBERS = 5  # paper, here, interval, spread, p
@@ -141,13 +142,7 @@ def _table(table: ReportTable | PlainTable, section: Section, report: Report) ->
     header, cells = table_header(table), table_cells(table)
     if isinstance(table, PlainTable):
         about = f"Ours only ({escape(table.label)}), profile {escape(report.profile)}."
-        numbers = {i for i in range(len(header)) if cells and all(_is_number(row[i]) for row in cells)}
-        head = "".join(f"<th{_right(i in numbers)}>{escape(name)}</th>" for i, name in enumerate(header))
-        body = "".join(
-            "<tr>" + "".join(f"<td{_right(i in numbers)}>{escape(c)}</td>" for i, c in enumerate(row)) + "</tr>"
-            for row in cells
-        )
-        grid = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        grid = _plain_grid(header, cells)
     else:
         counts = counts_of(table.rows)
         about = (
@@ -163,6 +158,17 @@ def _table(table: ReportTable | PlainTable, section: Section, report: Report) ->
     return (
         f'<h3 id="{_anchor(section, table.label)}">{escape(table.title)}</h3><p class="about">{about}</p>{grid}{note}'
     )
+
+
+def _plain_grid(header: list[str], cells: list[list[str]]) -> str:
+    """A table of ours; columns of numbers stand on the right."""
+    numbers = {i for i in range(len(header)) if cells and all(_is_number(row[i]) for row in cells)}
+    head = "".join(f"<th{_right(i in numbers)}>{escape(name)}</th>" for i, name in enumerate(header))
+    body = "".join(
+        "<tr>" + "".join(f"<td{_right(i in numbers)}>{escape(c)}</td>" for i, c in enumerate(row)) + "</tr>"
+        for row in cells
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _judged_rows(table: ReportTable) -> str:
@@ -214,10 +220,12 @@ def _not_covered(report: Report) -> str:
 
 
 def _made_with(report: Report) -> str:
-    facts = environment(report)
-    cores = facts["cores"]
+    facts, times = environment(report), times_table(finished_units(report))
+    cores, grid = facts["cores"], _plain_grid(table_header(times), table_cells(times))
     return (
         f'<h2 id="made">Made with</h2><p>{facts["units"]} units, {facts["compute_seconds"]} s of computing, '
         f"cores {escape(str(cores))}, from {facts['first_started']} to {facts['last_started']}. "
         f"{escape(versions_text(facts))}.</p>"
+        f'<h3>{escape(times.title)}</h3><div class="scroll">{grid}</div>'
+        f'<p class="about">{escape(times.note)}</p>'
     )

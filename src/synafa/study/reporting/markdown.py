@@ -6,6 +6,7 @@ from synafa.study.evidence import tables
 from synafa.study.evidence.tables import Headline, PlainTable, ReportTable
 from synafa.study.evidence.verdict import RULE, Verdict
 from synafa.study.reporting.report import Report, Section, environment, versions_text
+from synafa.study.reporting.times import finished_units, times_table
 
 
 def render_markdown(report: Report) -> str:
@@ -105,5 +106,7 @@ def _not_covered(report: Report) -> str:
 
 
 def _made_with(report: Report) -> str:
-    facts = environment(report)
-    return f"## Made with\n\n{facts['units']} units, {facts['compute_seconds']} s of computing; {versions_text(facts)}."
+    facts, times = environment(report), times_table(finished_units(report))
+    made = f"{facts['units']} units, {facts['compute_seconds']} s of computing; {versions_text(facts)}."
+    grid = _grid(tables.table_header(times), tables.table_cells(times))
+    return "\n\n".join(["## Made with", made, f"### {times.title}", grid, times.note])

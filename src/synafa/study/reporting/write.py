@@ -16,7 +16,9 @@ from synafa.study.experiments.contract import Experiment
 from synafa.study.reporting.html import render_html
 from synafa.study.reporting.markdown import render_markdown
 from synafa.study.reporting.report import Report, Section, build_report, environment
+from synafa.study.reporting.times import processor_seconds
 
+_UNIT, _TIMES = ("experiment", "key", "unit"), ("seconds", "processor_seconds", "expected_seconds")
 _MOST_ROWS = 20_000  # of a result table that is small enough to keep beside the report
 
 
@@ -56,13 +58,17 @@ def _export_rows(section: Section, folder: Path) -> None:
 def _unit_list(report: Report) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["experiment", "key", "unit", "status", "seconds", "started", "profile", "seed"])
+    writer.writerow([*_UNIT, "status", *_TIMES, "started", "profile", "seed"])
     store, seen = Store(report.settings.results), set()
     for unit in (unit for section in report.sections for unit in section.results.units):
         if unit.key in seen:
             continue
         seen.add(unit.key)
         result = store.load(unit)
-        known = ("pending", "", "") if result is None else (result.status, result.seconds, result.record.get("started"))
+        status, seconds, processor, started = "pending", "", "", ""
+        if result is not None:
+            status, started = result.status, result.record.get("started", "")
+            seconds, processor = f"{result.seconds:.3f}", f"{processor_seconds(result):.3f}"
+        known = (status, seconds, processor, round(unit.cost, 1), started)
         writer.writerow([unit.experiment, unit.key, unit.label, *known, unit.profile, unit.seed])
     return text.getvalue()
