@@ -40,7 +40,10 @@ POLICY: dict[str, dict[str, float]] = {
         **{"ol-with-mask": 37.0, "ol-without-mask": 37.0, "plan-tree": 5.0},
     },
     "sweep": {"aaco": 0.2, "permutation": 1.6, "cae": 20.0, "gdfs": 45.0, "dime": 60.0, "plan-tree": 10.0},
-    "mnist-loop": {"aaco": 21.0, "permutation": 60.0, "synafa": 10.0, "static-single": 3.0, "plan-tree": 60.0},
+    "mnist-loop": {
+        **{"aaco": 21.0, "permutation": 60.0, "synafa": 10.0, "static-single": 3.0, "plan-tree": 60.0},
+        **{"gdfs": 600.0, "dime": 400.0},
+    },
 }
 POLICY["cube"] = POLICY["cube-costs"] = POLICY["ckd"] | {"gdfs": 2.0, "dime": 3.0, "plan-tree": 0.7}
 _PIXEL_DRAWS = 22.0  # seconds of CAE on 784 pixels for each feature it selects
