@@ -10,12 +10,11 @@ import torch
 from sklearn.metrics import roc_auc_score
 
 from synafa.baselines import train
-from synafa.baselines.cae import CAE, PROFILES, _RelaxedMask
+from synafa.baselines.cae import CAE, PROFILES
 from synafa.baselines.common import (
     Plateau,
     Purse,
     class_weights,
-    concrete,
     hard_draw,
     mlp,
     most_steps,
@@ -47,18 +46,6 @@ def test_cae_does_not_select_what_the_budget_can_never_buy() -> None:
     settings = PROFILES["quick"].adapted(data)
     assert 5 not in CAE().fit(data, 2, settings, 0).selected_
     assert 5 in CAE(faithful=True).fit(data, 2, settings, 0).selected_
-
-
-def test_the_written_out_gradient_of_the_relaxed_mask_is_autograds() -> None:
-    scores = torch.randn(3, 5, requires_grad=True)
-    weight = torch.randn(40, 5)
-    torch.manual_seed(1)
-    (_RelaxedMask.apply(scores, 40, 0.7) * weight).sum().backward()
-    ours = scores.grad.clone()
-    scores.grad = None
-    torch.manual_seed(1)
-    (concrete(scores.expand(40, -1, -1), 0.7).max(dim=1).values * weight).sum().backward()
-    assert torch.allclose(ours, scores.grad, atol=1e-5)
 
 
 def test_gdfs_acts_by_the_cost_term_it_was_trained_with() -> None:

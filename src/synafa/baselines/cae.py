@@ -17,14 +17,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from synafa.baselines.cae_kernels import hard, relaxed, relaxed_gradient
 from synafa.baselines.common import (
     BestState,
     Plateau,
     Rows,
     Ticker,
     adam,
-    hard_draw,
-    minus_gumbel,
     mlp,
     most_steps,
     one_epoch,
@@ -37,7 +36,7 @@ from synafa.baselines.training import Progress
 from synafa.datasets.dataset import Dataset
 from synafa.neural.resume import resumable
 
-PIECE = 1 << 18  # relaxed draws made at once: 1 MiB, which stays in cache
+PIECE = 1 << 18  # numbers of a mask (or a layer) made at once in validation: 1 MiB, which stays in cache
 
 
 @dataclass(frozen=True)
@@ -95,29 +94,24 @@ class CAE(BaselinePolicy):
         return self.best(-place[None, :], mask, remaining)
 
 
+def _seed() -> int:
+    """A seed for a kernel's noise from torch's generator, whose state is all that an interrupted training must keep."""
+    return int(torch.randint(2**62, ()))
+
+
 class _RelaxedMask(torch.autograd.Function):
-    """The elementwise maximum of B Concrete draws per sample, (n, d); its gradient is written out to save passes."""
+    """The elementwise maximum of B Concrete draws per sample, (n, d), and its gradient, both by compiled kernels."""
 
     @staticmethod
     def forward(ctx: Any, scores: Tensor, n: int, temperature: float) -> Tensor:
-        pieces, mask = [], torch.empty(n, scores.shape[1])
-        size = max(1, PIECE // scores.numel())
-        for start in range(0, n, size):
-            part = slice(start, min(n, start + size))
-            noise = minus_gumbel((part.stop - start, *scores.shape))
-            draws = torch.softmax(noise.neg_().add_(scores).div_(temperature), dim=-1)
-            mask[part], winner = draws.max(dim=1)
-            pieces.append((part, draws, winner))
-        ctx.pieces, ctx.temperature = pieces, temperature
-        return mask
+        found = relaxed(scores.detach().numpy(), _seed(), n, temperature, ctx.needs_input_grad[0])
+        ctx.found, ctx.temperature = found, temperature
+        return torch.from_numpy(found[0]).t().contiguous()
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
-        total = torch.zeros(ctx.pieces[0][1].shape[1:])
-        for part, draws, winner in ctx.pieces:
-            flow = torch.zeros_like(draws).scatter_(1, winner[:, None], gradients[0][part][:, None]).mul_(draws)
-            total += flow.sum(dim=0) - torch.einsum("nbd,nb->bd", draws, flow.sum(dim=-1))
-        return total / ctx.temperature, None, None
+        total = relaxed_gradient(gradients[0].contiguous().numpy(), *ctx.found, ctx.temperature)
+        return torch.from_numpy(total), None, None
 
 
 class _Selector(nn.Module):
@@ -127,6 +121,7 @@ class _Selector(nn.Module):
         super().__init__()
         self.logits = nn.Parameter(torch.randn(size, rows.n_features))
         self.network = mlp([rows.n_features, *settings.hidden, rows.n_classes])
+        self.widest = max(rows.n_features, *settings.hidden)
         self.scale = settings.logit_scale
         self.rows = rows
         self.dear = dear
@@ -152,17 +147,16 @@ class _Selector(nn.Module):
     @torch.no_grad()
     def hard_loss(self, x: Tensor, y: Tensor) -> float:
         """The loss under hard draws: which state of the whole training is kept."""
-        scores = self.scores()
+        scores = self.scores().numpy()
 
         def loss(part: Tensor, of: Tensor) -> Tensor:
-            picked = hard_draw(scores.expand(len(part), -1, -1))
-            return self.loss(part, of, torch.zeros_like(part).scatter_(1, picked, 1.0))
+            return self.loss(part, of, torch.from_numpy(hard(scores, _seed(), len(part))))
 
         return self._in_pieces(x, y, loss)
 
     def _in_pieces(self, x: Tensor, y: Tensor, loss: Callable[[Tensor, Tensor], Tensor]) -> float:
-        """The mean of `loss` over rows, a few rows at a time: a draw is B x d numbers a row."""
-        size = max(1, PIECE // self.logits.numel())
+        """The mean of `loss` over rows, a few rows at a time."""
+        size = max(1, PIECE // self.widest)
         total = sum(float(loss(part, of)) * len(part) for part, of in zip(x.split(size), y.split(size)))
         return total / max(len(x), 1)
 
