@@ -24,6 +24,7 @@ from synafa.stats import (
     t_interval,
 )
 from synafa.stats.hierarchical import crossed_variance
+from synafa.stats.resampling import kept_weights, resample_weights
 
 Maker = Callable[[np.random.Generator], np.ndarray]
 
@@ -189,3 +190,17 @@ def test_stars_are_those_of_benjamini_and_hochberg_within_the_table() -> None:
     assert adjusted_stars([0.04, 0.9]) == ["", ""]  # one of two tests: 0.08
     assert adjusted_stars([0.04, None]) == ["*", ""]  # not tested, not counted
     assert adjusted_stars([]) == []
+
+
+def test_weights_drawn_once_for_many_comparisons_are_those_of_drawing_again():
+    for n, resamples in ((7, 40), (300, 5000), (300, 5000)):  # the second time they are kept
+        kept, anew = np.random.default_rng(5), np.random.default_rng(5)
+        ours, theirs = (
+            np.concatenate(list(of(rng, n, resamples))) for of, rng in ((kept_weights, kept), (resample_weights, anew))
+        )
+        np.testing.assert_array_equal(ours, theirs)
+        assert kept.random() == anew.random()  # both generators stand at the same place
+    one, other = np.random.default_rng(1).normal(size=(2, 3, 400))
+    alone = hierarchical_bootstrap(one, n_resamples=500)
+    hierarchical_bootstrap(other, n_resamples=500)
+    assert hierarchical_bootstrap(one, n_resamples=500) == alone

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from synafa.errors import SynafaError
-from synafa.stats.resampling import check_resampling, replicate_test, resample_weights
+from synafa.stats.resampling import check_resampling, kept_weights, replicate_test
 
 _FEW_PATTERNS = 4  # below n / 4 distinct rows it is cheaper to draw how often each pattern occurs
 
@@ -154,7 +154,7 @@ def _resampled(centred: NDArray[np.float64], n_resamples: int, rng: np.random.Ge
     if patterns.shape[1] * _FEW_PATTERNS <= n:
         rows = rng.multinomial(n, counts / n, size=n_resamples) @ patterns.T / n
     else:
-        rows = np.concatenate([weights @ flat.T / n for weights in resample_weights(rng, n, n_resamples)])
+        rows = np.concatenate([weights @ flat.T / n for weights in kept_weights(rng, n, n_resamples)])
     found = rows.reshape(n_resamples, *runs)
     for size in reversed(runs):
         drawn = rng.multinomial(size, np.full(size, 1.0 / size), size=n_resamples) / size

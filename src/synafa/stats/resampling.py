@@ -6,7 +6,9 @@ so no row is ever copied.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 from synafa.errors import SynafaError
 
 _CELLS_PER_CHUNK = 1 << 20  # draws held in memory at a time
+_MOST_KEPT = 1 << 29  # weights that are kept for the next statistic, a byte each
 
 
 def check_resampling(n_resamples: int, confidence: float) -> None:
@@ -56,6 +59,36 @@ def resample_weights(rng: np.random.Generator, n: int, n_resamples: int) -> Iter
         rows = drawn.shape[0]
         drawn += np.arange(rows)[:, None] * n
         yield np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
+
+
+def kept_weights(rng: np.random.Generator, n: int, n_resamples: int) -> Iterator[NDArray[np.float64]]:
+    """`resample_weights`, drawn once for many statistics of equally many units that begin with the same seed.
+
+    The draws are most of the work, and a table of comparisons begins each of them with the same generator. The latest
+    ones are kept, one byte a weight, with the generator's state after them: the numbers are those of drawing again.
+    """
+    if n * n_resamples > _MOST_KEPT:
+        yield from resample_weights(rng, n, n_resamples)
+        return
+    drawn, end = _drawn(json.dumps(rng.bit_generator.state), n, n_resamples)
+    chunk = max(1, _CELLS_PER_CHUNK // max(n, 1))
+    for start in range(0, n_resamples, chunk):
+        yield drawn[start : start + chunk].astype(np.float64)
+    rng.bit_generator.state = end
+
+
+@lru_cache(maxsize=1)
+def _drawn(begin: str, n: int, n_resamples: int) -> tuple[NDArray[np.uint8], Any]:
+    """All weights of a generator that stands at `begin`, and where it stands after them."""
+    state = json.loads(begin)
+    rng = np.random.Generator(getattr(np.random, state["bit_generator"])())
+    rng.bit_generator.state = state
+    whole = np.empty((n_resamples, n), dtype=np.uint8)  # of many units each is drawn some twelve times at most
+    at = 0
+    for weights in resample_weights(rng, n, n_resamples):
+        whole[at : at + len(weights)] = weights
+        at += len(weights)
+    return whole, rng.bit_generator.state
 
 
 def percentile_interval(replicates: NDArray[np.float64], confidence: float) -> tuple[float, float]:
