@@ -166,3 +166,17 @@ def test_without_the_shared_classifier_it_says_so(task: Any) -> None:
     tiny = replace(QUICK, max_batches=2)
     with pytest.raises(SynafaError, match="shared classifier"):
         tasks.spend(EDDI().fit(task, 2, tiny, seed=0), task, 2)
+
+
+def test_equal_states_are_scored_once_and_every_row_gets_its_choice(
+    task: Any, policy: EDDI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values, mask = (np.concatenate([array, array[::-1], array]) for array in some_states(task))
+    remaining = np.full(len(values), 2.0)
+    expected = policy.best(policy.ask(policy.scores, values, mask), mask, remaining)
+    asked = []
+    scores = policy.scores
+    monkeypatch.setattr(policy, "scores", lambda v, m: asked.append(len(v)) or scores(v, m))
+    hidden = np.where(mask, values, np.random.default_rng(2).normal(size=values.shape))  # must not matter
+    assert np.array_equal(policy.propose(hidden, mask, remaining), expected)
+    assert sum(asked) == len({(v.tobytes(), m.tobytes()) for v, m in zip(values * mask, mask)}) <= 12

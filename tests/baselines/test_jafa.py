@@ -6,8 +6,22 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
+from synafa.baselines.common import rows_of, sample_losses
 from synafa.baselines.jafa import JAFA, PROFILES
+from synafa.baselines.jafa import _Learner as Learner
+from synafa.baselines.jafa import _Network as Network
+from synafa.baselines.layers import as_one_vector
+from synafa.baselines.rl import (
+    Arena,
+    affordable,
+    collect,
+    double_q_value,
+    epsilon_greedy,
+    lambda_returns,
+    target_copy,
+)
 from tests.baselines import acquisition_tasks as tasks
 
 pytestmark = pytest.mark.slow  # every test trains a network
@@ -66,3 +80,42 @@ def test_the_seed_decides_everything_and_costs_bind() -> None:
     assert (spent <= 2).all()
     cheapest_hidden = np.where(mask, np.inf, task.costs).min(1)
     assert (spent + cheapest_hidden > 2).all(), "something affordable was left"
+
+
+def test_a_batchs_gradient_is_that_of_autograd() -> None:
+    """The same frames, encoded again by themselves, through torch's losses."""
+    task = tasks.decisive()
+    rows = rows_of(task)
+    torch.manual_seed(0)
+    network, settings = Network(QUICK, rows.n_features, rows.n_classes), QUICK
+    target = target_copy(network.q)
+    arena = Arena(rows.x, torch.ones(rows.n_features), 2.0, parallel=32)
+    generator, episodes = torch.get_rng_state(), arena.state_dict()
+
+    def choose(arena: Arena) -> torch.Tensor:
+        return epsilon_greedy(network.q(network.encoder(arena.values(), arena.mask)), arena.allowed, 0.5)
+
+    with torch.no_grad():
+        frames = collect(arena, choose, settings.steps)
+    reached, index = frames.after.flatten(0, 1), frames.rows[:-1].flatten()
+    losses = sample_losses(network.logits(rows.x[index] * reached, reached), rows.y[index], rows.weights())
+    reward = torch.where(frames.done, -losses.detach().view(frames.done.shape), 0.0)
+    at, mask = frames.rows.flatten(), frames.mask.flatten(0, 1)
+    states = network.encoder(rows.x[at] * mask, mask).detach().view(*frames.rows.shape, -1)
+    q = network.q(states)
+    following = double_q_value(
+        q[1:].detach(), target(states[1:]), affordable(frames.mask[1:], frames.remaining[1:], arena.costs)
+    )
+    returns = lambda_returns(reward, frames.done, following, settings.trace)
+    taken = q[:-1].gather(-1, frames.action[..., None]).squeeze(-1)
+    loss = losses.mean() + torch.nn.functional.mse_loss(taken, returns)
+    expected = torch.autograd.grad(loss, list(network.parameters()))
+
+    as_one_vector(network)
+    torch.set_rng_state(generator)
+    arena.load_state_dict(episodes)
+    Learner(network, rows, settings.trace).set_gradients(arena, target, settings.steps, 0.5)
+    assert frames.done.any()
+    assert not frames.done.all()
+    for (name, fast), slow in zip(network.named_parameters(), expected):
+        assert torch.allclose(fast.grad, slow, rtol=1e-3, atol=1e-4 * float(slow.abs().max())), name

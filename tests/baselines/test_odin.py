@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from synafa.baselines.common import rows_of
-from synafa.baselines.odin import ODIN, PROFILES, with_synthetic
+from synafa.baselines.layers import as_one_vector
+from synafa.baselines.odin import ODIN, PROFILES, set_gradients, with_synthetic
+from synafa.baselines.odin import _Network as Network
 from tests.baselines import acquisition_tasks as tasks
 
 pytestmark = pytest.mark.slow  # every test trains a network
@@ -79,3 +82,25 @@ def test_the_seed_decides_everything_and_costs_bind(task: Any) -> None:
     spent = mask @ priced.costs
     assert not mask[:, 3].any()
     assert (spent + np.where(mask, np.inf, priced.costs).min(1) > 2).all()
+
+
+def test_the_written_out_gradient_is_that_of_autograd() -> None:
+    torch.manual_seed(0)
+    network, n = Network(QUICK, 7, 2), 200
+    heads = nn.ModuleList([network.policy, network.value])
+    state, allowed = 2 * torch.randn(n, QUICK.latent), torch.rand(n, 7) < 0.6
+    allowed[:, 2] = True
+    action = torch.rand(n, 7).masked_fill(~allowed, -1.0).argmax(1)
+    old, gain, goal = 0.4 * torch.randn(n) - 1.5, torch.randn(n), 2 * torch.randn(n)
+    log_p = network.log_policy(state, allowed)
+    ratio = (log_p.gather(1, action[:, None])[:, 0] - old).exp()
+    surrogate = torch.min(ratio * gain, ratio.clamp(1 - QUICK.clip, 1 + QUICK.clip) * gain).mean()
+    entropy = -(log_p.exp() * log_p).sum(1).mean()
+    critic = nn.functional.smooth_l1_loss(network.value(state)[:, 0], goal)
+    loss = critic - surrogate - QUICK.entropy * entropy
+    expected = torch.autograd.grad(loss, list(heads.parameters()))
+    as_one_vector(heads)
+    with torch.no_grad():
+        set_gradients(network, QUICK, state, allowed, action, old, gain, goal)
+    for fast, slow in zip(heads.parameters(), expected):
+        assert torch.allclose(fast.grad, slow, rtol=1e-3, atol=1e-6)

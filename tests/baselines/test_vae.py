@@ -6,9 +6,12 @@ from dataclasses import replace
 
 import pytest
 import torch
+from torch import Tensor
 
 from synafa.baselines.common import rows_of, training
-from synafa.baselines.partial_vae import REMEMBERED, PartialVAE, VAESettings, fit_vae, shared_vae
+from synafa.baselines.layers import as_one_vector
+from synafa.baselines.partial_vae import REMEMBERED, PartialVAE, PosteriorMean, VAESettings, fit_vae, shared_vae
+from synafa.baselines.partial_vae_gradient import LossGradient
 from tests.baselines import acquisition_tasks as tasks
 
 pytestmark = pytest.mark.slow
@@ -77,3 +80,57 @@ def test_the_oldest_vae_is_forgotten_first() -> None:
     shared_vae(task, rows_of(task), tiny, 200, _quiet)  # pushes seed 101 out
     shared_vae(task, rows_of(task), tiny, 101, _quiet)  # and this one 102
     assert shared_vae(task, rows_of(task), tiny, 100, _quiet) is first
+
+
+def some_rows(n: int, d: int, n_classes: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Values, classes, masks that cover the class as well, and latent noise."""
+    shown = torch.rand(n, d + n_classes) < 0.5
+    return torch.randn(n, d), torch.randint(n_classes, (n,)), shown, torch.randn(n, VAESettings().latent)
+
+
+def test_the_gathered_sum_and_its_gradient_are_those_of_autograd() -> None:
+    torch.manual_seed(0)
+    model = PartialVAE(VAESettings(), 7, 3)
+    values, mask, upstream = torch.randn(9, 10), torch.rand(9, 10) < 0.5, torch.randn(9, 500)
+    each = torch.relu(values[..., None] * model.directions() + model.first.bias)
+    slow = (each * mask[..., None]).sum(1)
+    fast = model.gather(values, mask)
+    assert torch.allclose(fast, slow, atol=1e-5)
+    parameters = [model.embedding, model.first.weight, model.first.bias]
+    for one, two in zip(
+        torch.autograd.grad(fast, parameters, upstream), torch.autograd.grad(slow, parameters, upstream)
+    ):
+        assert torch.allclose(one, two, rtol=1e-4, atol=1e-5)
+
+
+def test_the_written_out_gradient_of_the_loss_is_that_of_autograd() -> None:
+    torch.manual_seed(0)
+    one, two = (PartialVAE(VAESettings(), 7, 3) for _ in range(2))
+    with torch.no_grad():
+        one.encoder[-1].bias[-5:] = 30.0  # beyond the bounds of the log variance, where it has no gradient
+    two.load_state_dict(one.state_dict())
+    as_one_vector(two)
+    weights = torch.tensor([1.0, 2.5, 4.0])
+    set_gradients = LossGradient(two, weights, 0.1)
+    for n in (40, 13):
+        x, y, mask, noise = some_rows(n, 7, 3)
+        noise[:, -5:] *= 1e-4  # a standard deviation of e^10 would drown the rest
+        one.zero_grad()
+        one.loss(x, y, mask, weights, 0.1, noise).backward()
+        set_gradients(torch.cat([x, torch.eye(3)[y]], dim=1), y, mask, noise)
+        for (name, slow), fast in zip(one.named_parameters(), two.parameters()):
+            assert torch.allclose(slow.grad, fast.grad, rtol=1e-3, atol=1e-4 * float(slow.grad.abs().max())), name
+
+
+def test_the_means_alone_are_those_of_the_posterior(vae: PartialVAE) -> None:
+    values, mask = torch.randn(10, 6), torch.rand(10, 6) < 0.5
+    mean = PosteriorMean(vae)
+    start = mean.start(values, mask)
+    assert torch.allclose(mean(start), vae.encode(values, mask)[0], atol=1e-4)
+    feature, x = (~mask).float().argmax(1), torch.randn(10, 3)
+    more = mean(mean.extended(start, feature, x)).view(10, 3, -1)
+    for sample in range(3):
+        seen, known = values.clone(), mask.clone()
+        hidden = ~mask[torch.arange(10), feature]
+        seen[torch.arange(10), feature], known[torch.arange(10), feature] = x[:, sample], True
+        assert torch.allclose(more[hidden, sample], vae.encode(seen, known)[0][hidden], atol=1e-4)

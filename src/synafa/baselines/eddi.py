@@ -17,13 +17,14 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from synafa.baselines.common import Rows
+from synafa.baselines.layers import Layers
 from synafa.baselines.network_policy import NetworkPolicy
-from synafa.baselines.partial_vae import PartialVAE, VAESettings, shared_vae, vae_part
+from synafa.baselines.partial_vae import PartialVAE, PosteriorMean, VAESettings, shared_vae, vae_part
 from synafa.baselines.training import Progress, classifier_layers
 from synafa.datasets.dataset import Dataset
 from synafa.errors import SynafaError
 
-BUFFER = 1 << 22  # numbers in the widest buffer: 16 MiB
+BUFFER = 1 << 18  # numbers in the widest buffer: 1 MiB, which stays in the second-level cache
 
 
 @dataclass(frozen=True)
@@ -90,14 +91,17 @@ class LayersReader(Reader):
         return torch.addmm(self.bias, values, self.value).addmm_(mask.to(values.dtype), self.shown)
 
     def plain(self, start: Tensor) -> Tensor:
-        out = start
-        for weight, bias in self.rest:
-            out = F.linear(F.relu(out), weight, bias)
-        return torch.log_softmax(out, dim=-1)
+        return self._behind(start.clone())
 
     def extended(self, start: Tensor, feature: Tensor, x: Tensor) -> Tensor:
         sums = (start + self.shown[feature])[:, None]
-        return self.plain(torch.addcmul(sums, x[..., None], self.value[feature][:, None]))
+        return self._behind(torch.addcmul(sums, x[..., None], self.value[feature][:, None]))
+
+    def _behind(self, sums: Tensor) -> Tensor:
+        """The layers behind the first one's sums, which are overwritten."""
+        for weight, bias in self.rest:
+            sums = F.linear(sums.relu_(), weight, bias)
+        return torch.log_softmax(sums, dim=-1)
 
 
 class AnyReader(Reader):
@@ -128,20 +132,18 @@ class VAEReader(Reader):
     """The VAE's classifier at the posterior mean; one more position adds one term to the gathered sum."""
 
     def __init__(self, vae: PartialVAE) -> None:
-        self.vae = vae
-        self.directions = vae.directions()
-        self.width = self.directions.shape[1]
+        self.mean = PosteriorMean(vae)
+        self.classifier = Layers.of(vae.classifier)
+        self.width = len(self.mean.bias)
 
     def start(self, values: Tensor, mask: Tensor) -> Tensor:
-        return torch.cat([self.vae.gather(values, mask), mask.sum(1, keepdim=True).to(values.dtype)], dim=1)
+        return self.mean.start(values, mask)
 
     def plain(self, start: Tensor) -> Tensor:
-        return torch.log_softmax(self.vae.classifier(self.vae.posterior(start[..., :-1], start[..., -1])[0]), dim=-1)
+        return torch.log_softmax(self.classifier.forward(self.mean(start)), dim=-1)
 
     def extended(self, start: Tensor, feature: Tensor, x: Tensor) -> Tensor:
-        new = F.relu(torch.addcmul(self.vae.first.bias, x[..., None], self.directions[feature][:, None]))
-        mean, _ = self.vae.posterior(new.add_(start[:, None, :-1]), (start[:, -1:] + 1).expand_as(x))
-        return torch.log_softmax(self.vae.classifier(mean), dim=-1)
+        return self.plain(self.mean.extended(start, feature, x)).view(*x.shape, -1)
 
 
 class _Network(nn.Module):
@@ -174,6 +176,17 @@ class EDDI(NetworkPolicy):
         layers = classifier_layers(self.classifier)
         masked = layers is not None and layers[0].shape[1] == 2 * len(self.costs_)
         return LayersReader(layers) if layers is not None and masked else AnyReader(self.classifier, len(self.costs_))
+
+    def propose(self, values: np.ndarray, mask: np.ndarray, remaining: np.ndarray) -> np.ndarray:
+        """As every network's, but equal states, such as all first ones, are scored once."""
+        seen = np.where(mask, values, 0).astype(np.float32)
+        states = np.concatenate([seen, np.asarray(mask, dtype=np.float32)], axis=1)
+        _, first, same = np.unique(states, axis=0, return_index=True, return_inverse=True)
+        scores = np.empty((len(first), mask.shape[1]))
+        for start in range(0, len(first), self.chunk):
+            part = first[start : start + self.chunk]
+            scores[start : start + self.chunk] = self.ask(self.scores, seen[part], mask[part])
+        return self.best(scores[same.ravel()], mask, remaining)
 
     def decoded(self, values: Tensor, mask: Tensor) -> Tensor:
         """(n, S, D): the decoded features of each row's own latent samples."""

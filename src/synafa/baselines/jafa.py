@@ -12,10 +12,12 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from synafa.baselines.common import Rows, adam, descend, mlp, sample_losses
+from synafa.baselines.common import Rows, adam, mlp
+from synafa.baselines.layers import Layers, as_one_vector, gradients_of
 from synafa.baselines.network_policy import NetworkPolicy
 from synafa.baselines.rl import (
     Arena,
+    Frames,
     affordable,
     collect,
     double_q_value,
@@ -25,7 +27,7 @@ from synafa.baselines.rl import (
     target_copy,
 )
 from synafa.baselines.rl_training import PretrainSettings, greedy_loss, run_batches, supervised_start
-from synafa.baselines.set_encoder import SetEncoder, start_lively
+from synafa.baselines.set_encoder import Pass, SetEncoder, start_lively
 from synafa.baselines.training import Progress
 from synafa.datasets.dataset import Dataset
 
@@ -65,6 +67,54 @@ class _Network(nn.Module):
         return self.q(self.encoder(values, mask).detach())
 
 
+class _Learner:
+    """Collects a batch of frames and sets the network's gradients, which must exist, to those of its loss on them."""
+
+    def __init__(self, network: _Network, rows: Rows, trace: float) -> None:
+        self.network, self.rows, self.trace = network, rows, trace
+        self.weights = rows.weights()
+        self.q, self.classifier = Layers.trained(network.q), Layers.trained(network.classifier)
+
+    @torch.no_grad()
+    def set_gradients(self, arena: Arena, target: nn.Module, steps: int, epsilon: float) -> None:
+        encoder = self.network.encoder
+        encodings: list[Tensor] = []
+
+        def choose(arena: Arena) -> Tensor:
+            encodings.append(encoder(arena.values(), arena.mask))
+            return epsilon_greedy(self.q.forward(encodings[-1]), arena.allowed, epsilon)
+
+        frames = collect(arena, choose, steps)
+        # The states the actions led to train the classifier; where one ended its episode its loss is the reward.
+        reached, index = frames.after.flatten(0, 1), frames.rows[:-1].flatten()
+        once = Pass(encoder)
+        encoded = once.forward(self.rows.x[index] * reached, reached, keep=True)
+        losses, by_encoded = self._classify(encoded, self.rows.y[index])
+        torch._foreach_copy_(gradients_of(encoder.own), once.backward(by_encoded))
+        # The network has not changed meanwhile: the last encodings hold for the next states, or these are empty.
+        last = torch.where(frames.done[-1][:, None], encoder.empty, encoded[-len(arena.rows) :])
+        may = affordable(frames.mask[1:], frames.remaining[1:], arena.costs)
+        reward = torch.where(frames.done, -losses.view(frames.done.shape), 0.0)
+        self._value(torch.stack([*encodings, last]), frames, may, reward, target)
+
+    def _classify(self, encoded: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """Each row's weighted cross-entropy, and its mean's gradient: the classifier's is set, the input's returned."""
+        log_p = torch.log_softmax(self.classifier.forward(encoded), dim=1)
+        weight, truth = self.weights[y], y[:, None]
+        losses = -weight * log_p.gather(1, truth)[:, 0]
+        wrong = log_p.exp_().scatter_add_(1, truth, torch.full(truth.shape, -1.0))
+        return losses, self.classifier.backward(wrong.mul_(weight[:, None] / len(y)))
+
+    def _value(self, states: Tensor, frames: Frames, may: Tensor, reward: Tensor, target: nn.Module) -> None:
+        """The gradient of the squared distance between the actions' values and their returns."""
+        q = self.q.forward(states.flatten(0, 1)).view(*states.shape[:2], -1)
+        following = double_q_value(q[1:], target(states[1:]), may)
+        returns = lambda_returns(reward, frames.done, following, self.trace)
+        action = frames.action[..., None]
+        surplus = q[:-1].gather(-1, action) - returns[..., None]
+        self.q.backward(torch.zeros_like(q).scatter_(-1, action, surplus * (2 / returns.numel())).flatten(0, 1))
+
+
 class JAFA(NetworkPolicy):
     """Joint active feature acquisition and classification."""
 
@@ -81,33 +131,12 @@ class JAFA(NetworkPolicy):
             "jafa", reader, network.logits, rows, settings, lambda share: progress(0.2 * share, "jafa: classifier")
         )
         target = target_copy(network.q)
-        optimiser = adam(network.parameters(), settings.learning_rate)
-        weights = rows.weights()
+        optimiser = adam([as_one_vector(network)], settings.learning_rate)
+        learner = _Learner(network, rows, settings.trace)
 
         def one_batch(batch: int) -> None:
-            encodings: list[Tensor] = []
-            epsilon = settings.epsilon(batch)
-
-            def choose(arena: Arena) -> Tensor:
-                encodings.append(network.encoder(arena.values(), arena.mask))
-                return epsilon_greedy(network.q(encodings[-1]), arena.allowed, epsilon)
-
-            with torch.no_grad():
-                frames = collect(arena, choose, settings.steps)
-                encodings.append(network.encoder(arena.values(), arena.mask))
-            # The states the actions led to train the classifier; where one ended its episode its loss is the reward.
-            reached, index = frames.after.flatten(0, 1), frames.rows[:-1].flatten()
-            losses = sample_losses(network.logits(rows.x[index] * reached, reached), rows.y[index], weights)
-            reward = torch.where(frames.done, -losses.detach().view(frames.done.shape), 0.0)
-            # The network has not changed since the frames were collected, so their encodings still hold.
-            states = torch.stack(encodings)
-            q = network.q(states)
-            may = affordable(frames.mask[1:], frames.remaining[1:], arena.costs)
-            with torch.no_grad():
-                following = double_q_value(q[1:], target(states[1:]), may)
-                returns = lambda_returns(reward, frames.done, following, settings.trace)
-            taken = q[:-1].gather(-1, frames.action[..., None]).squeeze(-1)
-            descend(optimiser, losses.mean() + nn.functional.mse_loss(taken, returns))
+            learner.set_gradients(arena, target, settings.steps, settings.epsilon(batch))
+            optimiser.step()
             soft_update(target, network.q, settings.target_rate)
 
         parts = {"target": target, "optimiser": optimiser, "arena": arena}

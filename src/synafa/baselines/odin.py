@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from synafa.baselines.common import Rows, adam, descend
+from synafa.baselines.common import Rows, adam, hard_draw
+from synafa.baselines.layers import Layers, as_one_vector
 from synafa.baselines.network_policy import NetworkPolicy
-from synafa.baselines.partial_vae import PartialVAE, VAESettings, shared_vae, vae_part
+from synafa.baselines.odin_kernels import clipped_gradient
+from synafa.baselines.partial_vae import PartialVAE, PosteriorMean, VAESettings, shared_vae, vae_part
 from synafa.baselines.rl import Arena, LoopSettings, lambda_returns
 from synafa.baselines.rl_training import greedy_loss, run_batches
 from synafa.baselines.training import Progress
@@ -91,13 +92,14 @@ class ODIN(NetworkPolicy):
         x, y = (rows.x, rows.y) if not settings.model_based else with_synthetic(network.vae, rows)
         arena = Arena(x, costs, self.budget_, rows.reveal, settings.parallel)
         heads = nn.ModuleList([network.policy, network.value])
-        optimiser = adam(heads.parameters(), settings.learning_rate)
-        nothing = network.mean(torch.zeros(1, rows.n_features), torch.zeros(1, rows.n_features, dtype=torch.bool))
-        kept = {"state": network.mean(arena.values(), arena.mask), "y": y}
+        optimiser = adam([as_one_vector(heads)], settings.learning_rate)
+        reader = Reader(network.vae)
+        nothing = reader.mean(torch.zeros(1, rows.n_features), torch.zeros(1, rows.n_features, dtype=torch.bool))
+        kept = {"state": reader.mean(arena.values(), arena.mask), "y": y}
         parts = {"optimiser": optimiser, "arena": arena, "episodes": kept}
 
         def one_batch(batch: int) -> None:
-            rollout, kept["state"] = self.roll(arena, kept["state"], nothing, kept["y"])
+            rollout, kept["state"] = self.roll(arena, reader, kept["state"], nothing, kept["y"])
             self.improve(rollout, optimiser)
 
         def validation_loss() -> float:
@@ -106,41 +108,61 @@ class ODIN(NetworkPolicy):
         run_batches(heads, settings, one_batch, validation_loss, progress, 0.5, "odin: policy", **parts)
 
     @torch.no_grad()
-    def roll(self, arena: Arena, state: Tensor, nothing: Tensor, y: Tensor) -> tuple[Rollout, Tensor]:
+    def roll(self, arena: Arena, reader: Reader, state: Tensor, nothing: Tensor, y: Tensor) -> tuple[Rollout, Tensor]:
         """Advance all episodes; each outcome is encoded once, for its reward and as the next state."""
         network = self.network_
         steps: list[tuple[Tensor, ...]] = []
         for _ in range(self.settings_.steps):
             log_p = network.log_policy(state, arena.allowed)
-            action = (log_p - torch.empty_like(log_p).exponential_().log_()).argmax(1)  # a draw from the policy
+            action = hard_draw(log_p)
             rows, may = arena.rows, arena.allowed
             after, done = arena.step(action)
-            outcome = network.mean(arena.X[rows] * after, after)
-            truth = torch.softmax(network.vae.classifier(outcome), dim=1).gather(1, y[rows][:, None])[:, 0]
+            outcome = reader.mean(arena.X[rows] * after, after)
+            truth = reader.probabilities(outcome).gather(1, y[rows][:, None])[:, 0]
             taken = log_p.gather(1, action[:, None])[:, 0]
             steps.append((state, may, action, taken, truth, done, outcome))
             state = torch.where(done[:, None], nothing, outcome)
         return Rollout(*(torch.stack(column) for column in zip(*steps))), state
 
+    @torch.no_grad()
     def improve(self, rollout: Rollout, optimiser: torch.optim.Optimizer) -> None:
         """One pass of clipped policy steps and smooth-L1 value steps over the frames."""
         settings, network = self.settings_, self.network_
-        with torch.no_grad():
-            following = network.value(rollout.next_state)[..., 0]
-            returns = lambda_returns(rollout.reward, rollout.done, following, settings.trace)
-            advantage = returns - network.value(rollout.state)[..., 0]
-        flat = [
-            column.flatten(0, 1)
-            for column in (rollout.state, rollout.allowed, rollout.action, rollout.log_probability, returns, advantage)
-        ]
+        following = network.value(rollout.next_state)[..., 0]
+        returns = lambda_returns(rollout.reward, rollout.done, following, settings.trace)
+        advantage = returns - network.value(rollout.state)[..., 0]
+        columns = (rollout.state, rollout.allowed, rollout.action, rollout.log_probability, advantage, returns)
+        flat = [column.flatten(0, 1) for column in columns]
         for index in torch.randperm(len(flat[0])).split(settings.minibatch):
-            state, may, action, old, goal, gain = (column[index] for column in flat)
-            log_p = network.log_policy(state, may)
-            ratio = (log_p.gather(1, action[:, None])[:, 0] - old).exp()
-            surrogate = torch.min(ratio * gain, ratio.clamp(1 - settings.clip, 1 + settings.clip) * gain).mean()
-            entropy = -(log_p.exp() * log_p).sum(1).mean()
-            critic = F.smooth_l1_loss(network.value(state)[:, 0], goal)
-            descend(optimiser, critic - surrogate - settings.entropy * entropy)
+            set_gradients(network, settings, *(column[index] for column in flat))
+            optimiser.step()
+
+
+class Reader:
+    """What the episodes ask the frozen VAE for."""
+
+    def __init__(self, vae: PartialVAE) -> None:
+        self.posterior = PosteriorMean(vae)
+        self.classifier = Layers.of(vae.classifier)
+
+    def mean(self, values: Tensor, mask: Tensor) -> Tensor:
+        return self.posterior(self.posterior.start(values, mask))
+
+    def probabilities(self, mean: Tensor) -> Tensor:
+        return torch.softmax(self.classifier.forward(mean), dim=1)
+
+
+def set_gradients(network: _Network, settings: Settings, state: Tensor, *taken: Tensor) -> None:
+    """Set the heads' gradients to those of PPO's loss on states (n, 20).
+
+    `taken` says what was done there: allowed, action, log probability, advantage and return, as `clipped_gradient`.
+    """
+    policy, value = network.policy, network.value
+    given = [tensor.numpy() for tensor in (policy(state), value(state)[:, 0], *taken)]
+    by_scores, by_value = map(torch.from_numpy, clipped_gradient(*given, settings.clip, settings.entropy))
+    for layer, flow in ((policy, by_scores), (value, by_value[:, None])):
+        torch.mm(flow.T, state, out=layer.weight.grad)
+        torch.sum(flow, 0, out=layer.bias.grad)
 
 
 @torch.no_grad()

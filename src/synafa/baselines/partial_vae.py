@@ -20,20 +20,22 @@ from synafa.baselines.common import (
     Rows,
     adam,
     batches,
-    descend,
     load_module,
     mlp,
     module_arrays,
     sample_losses,
     training,
 )
+from synafa.baselines.layers import Layers, as_one_vector, linear_layers
+from synafa.baselines.partial_vae_gradient import LossGradient
+from synafa.baselines.partial_vae_kernels import gathered, gathered_back, one_more
 from synafa.baselines.settings import MethodSettings
 from synafa.baselines.training import Progress, State, stored_or_built
 from synafa.datasets.dataset import Dataset
 from synafa.files import content_hash
 from synafa.neural.resume import resumable, resume_folder, resuming
 
-REVISION = 2  # raised when a VAE is trained differently than before
+REVISION = 3  # raised when a VAE is trained differently than before
 REMEMBERED = 4  # VAEs that stay in memory for the next policy
 
 
@@ -57,6 +59,20 @@ class VAESettings(MethodSettings):
     vae_patience: int = 50
     small_batch: bool = False  # train on the rows that do not fill a batch, too
     partial_check: bool = False  # validate under masks as in training with plain weights; else all features shown
+
+
+class _Gather(torch.autograd.Function):
+    """sum over observed i of relu(v_i directions_i + bias), (n, hidden); the values get no gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, *tensors: Tensor) -> Tensor:
+        ctx.arrays = [tensor.detach().contiguous().numpy() for tensor in tensors]
+        return torch.from_numpy(gathered(*ctx.arrays))
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[None, None, Tensor, Tensor]:
+        directions, bias = gathered_back(*ctx.arrays, gradients[0].contiguous().numpy())
+        return None, None, torch.from_numpy(directions), torch.from_numpy(bias)
 
 
 class PartialVAE(nn.Module):
@@ -85,10 +101,7 @@ class PartialVAE(nn.Module):
 
     def gather(self, values: Tensor, mask: Tensor) -> Tensor:
         """sum over observed i of relu(v_i W1 e_i + b1), (n, hidden); the class positions may be left off."""
-        directions = self.directions()
-        row, position = mask.nonzero(as_tuple=True)
-        each = F.relu(torch.addcmul(self.first.bias, values[row, position][:, None], directions[position]))
-        return each.new_zeros(len(values), each.shape[1]).index_add(0, row, each)
+        return _Gather.apply(values, mask, self.directions(), self.first.bias)
 
     def posterior(self, gathered: Tensor, count: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and log variance of z from the gathered sum and the number of observed positions."""
@@ -108,6 +121,37 @@ class PartialVAE(nn.Module):
         error = (self.decoder(z) - x).square().sum(1)
         kl = 0.5 * (mean.square() + log_variance.exp() - 1 - log_variance).sum(1)
         return (error + kl_weight * kl + sample_losses(self.classifier(z), y, weights)).mean()
+
+
+class PosteriorMean:
+    """The posterior means of a VAE that is no longer trained, without their variances.
+
+    It reads (n, hidden + 1): the gathered sums and how many positions they are made of. The encoder's first layer
+    follows a linear one and is multiplied with it once.
+    """
+
+    def __init__(self, vae: PartialVAE) -> None:
+        self.directions, self.bias = vae.directions().detach().numpy(), vae.first.bias.detach().numpy()
+        first, *others = linear_layers(vae.encoder)
+        summed = torch.cat([vae.second.weight, vae.second.bias[:, None]], dim=1)
+        layers: list[tuple[Tensor, Tensor]] = [(first.weight @ summed, first.bias)]
+        layers += [(layer.weight, layer.bias) for layer in others]
+        layers[-1] = layers[-1][0][: vae.latent], layers[-1][1][: vae.latent]
+        self.layers = Layers([(weight.detach(), bias.detach()) for weight, bias in layers])
+
+    def start(self, values: Tensor, mask: Tensor) -> Tensor:
+        """The sums and numbers of observed positions, (n, hidden + 1)."""
+        sums = gathered(values.contiguous().numpy(), mask.contiguous().numpy(), self.directions, self.bias)
+        return torch.cat([torch.from_numpy(sums), mask.sum(1, keepdim=True, dtype=values.dtype)], dim=1)
+
+    def extended(self, start: Tensor, feature: Tensor, x: Tensor) -> Tensor:
+        """The sums (c * S, hidden + 1) when position feature (c,) is shown with values x (c, S), beside `start`."""
+        return torch.from_numpy(
+            one_more(start.numpy(), feature.numpy(), x.contiguous().numpy(), self.directions, self.bias)
+        )
+
+    def __call__(self, start: Tensor) -> Tensor:
+        return self.layers.forward(start)
 
 
 def _mask(n: int, d: int, n_classes: int, hide: Tensor) -> Tensor:
@@ -143,10 +187,11 @@ class Check:
 def fit_vae(rows: Rows, settings: VAESettings, progress: Progress) -> PartialVAE:
     """Train on the training rows, one p ~ U(0, 0.9) a batch; the best validation loss is kept."""
     vae = PartialVAE(settings, rows.n_features, rows.n_classes)
-    optimiser = adam(vae.parameters(), settings.learning_rate)
+    optimiser = adam([as_one_vector(vae)], settings.learning_rate)
     best = BestState(vae)
-    weights = rows.weights(normalised=False)
     (n, d), size = rows.x.shape, settings.batch_size
+    set_gradients = LossGradient(vae, rows.weights(normalised=False), settings.kl_weight)
+    everything = torch.cat([rows.x, F.one_hot(rows.y, rows.n_classes).to(rows.x.dtype)], dim=1)
     check = Check.drawn(rows, settings)
     kept: dict[str, Any] = {"indices": [], "bad": 0}
     parts = {"vae": vae, "optimiser": optimiser, "best": best, "kept": kept}
@@ -157,7 +202,8 @@ def fit_vae(rows: Rows, settings: VAESettings, progress: Progress) -> PartialVAE
         index = kept["indices"].pop()
         mask = _mask(len(index), d, rows.n_classes, settings.hide_high * torch.rand(()))
         noise = torch.randn(len(index), settings.latent)
-        descend(optimiser, vae.loss(rows.x[index], rows.y[index], mask, weights, settings.kl_weight, noise))
+        set_gradients(everything[index], rows.y[index], mask, noise)
+        optimiser.step()
         vae.shorten()
         if batch % settings.check_every == 0:
             progress(batch / settings.max_batches, "partial VAE")
