@@ -250,6 +250,38 @@ def local_search(tables, x, members, tolerance=1e-4):
         members = (members - {swap[0]}) | {swap[1]}
 
 
+def loose_search(tables, x, members, rounds, tolerance=1e-4):
+    """The swaps (removed, added) of the uncorrected search and the final set; a newcomer sits where the other sat."""
+    members, swaps = [int(m) for m in members], []
+
+    def told(j):
+        return max([tables.single[j], *(tables.cond[j][k][x[k]] for k in members if k != j)])
+
+    for _ in range(rounds):
+        least = min(members, key=told)
+        most = max((c for c in range(len(tables.single)) if c not in members), key=told)
+        if not told(most) - told(least) > tolerance:
+            break
+        swaps.append((least, most))
+        members[members.index(least)] = most
+    return swaps, members
+
+
+# --- forests -------------------------------------------------------------------------------------------------------
+
+
+def forest_mean(fitted, row):
+    """The mean over the trees of a scikit-learn forest of what the row's leaf says (of the last class)."""
+    total = 0.0
+    for one in fitted.estimators_:
+        tree, node = one.tree_, 0
+        while tree.children_left[node] >= 0:
+            left = row[tree.feature[node]] <= tree.threshold[node]
+            node = tree.children_left[node] if left else tree.children_right[node]
+        total += tree.value[node, 0, -1]
+    return total / len(fitted.estimators_)
+
+
 # --- networks ------------------------------------------------------------------------------------------------------
 
 

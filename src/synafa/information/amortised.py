@@ -15,6 +15,7 @@ import numpy as np
 
 from synafa.errors import SynafaError
 from synafa.information.counts import PairCounts, check_codes
+from synafa.information.forest import Forest
 from synafa.information.labels import check_labels
 from synafa.information.tables import InformationTables
 
@@ -29,8 +30,8 @@ _HELD_OUT = 0.2  # share of the reference pairs that tau is chosen on
 class Hurdle:
     """A fitted pair of forests and its threshold; `error` is the mean absolute error on the held-out pairs, in bits."""
 
-    classifier: Any
-    regressor: Any
+    classifier: Forest
+    regressor: Forest | None
     tau: float
     error: float
 
@@ -38,9 +39,9 @@ class Hurdle:
         """Estimates in bits; equal rows are asked once, and magnitudes only where the hurdle is taken."""
         distinct, where = _distinct(features)
         values = np.zeros(len(distinct))
-        above = _chance(self.classifier, distinct) >= self.tau
-        if above.any() and self.regressor is not None:
-            values[above] = self.regressor.predict(distinct[above])
+        above = self.classifier.mean(distinct) >= self.tau
+        if self.regressor is not None:
+            values[above] = self.regressor.mean(distinct[above])
         return values[where]
 
 
@@ -260,15 +261,18 @@ def _fit_hurdle(features: np.ndarray, target: np.ndarray, held: np.ndarray, tree
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
     large = target > THRESHOLD
-    classifier = RandomForestClassifier(trees, random_state=seed, n_jobs=1).fit(features[~held], large[~held])
+    fitted = RandomForestClassifier(trees, random_state=seed, n_jobs=1).fit(features[~held], large[~held])
+    classifier = Forest.of(fitted) if len(fitted.classes_) > 1 else Forest.constant(float(fitted.classes_[0]))
     kept = large & ~held
     regressor = None
     if kept.any():
-        regressor = RandomForestRegressor(trees, random_state=seed, n_jobs=1).fit(features[kept], target[kept])
+        regressor = Forest.of(
+            RandomForestRegressor(trees, random_state=seed, n_jobs=1).fit(features[kept], target[kept])
+        )
     if not held.any():
         return Hurdle(classifier, regressor, 0.5, float("nan"))
-    chance = _chance(classifier, features[held])
-    size = np.zeros(len(chance)) if regressor is None else regressor.predict(features[held])
+    chance = classifier.mean(features[held])
+    size = np.zeros(len(chance)) if regressor is None else regressor.mean(features[held])
     errors = [float(np.abs(np.where(chance >= tau, size, 0.0) - target[held]).mean()) for tau in _TAUS]
     best = int(np.argmin(errors))
     return Hurdle(classifier, regressor, float(_TAUS[best]), errors[best])
@@ -288,10 +292,3 @@ def _distinct(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if not np.array_equal(distinct[where], features):  # two rows with one hash: never seen, but never wrong
         distinct, where = np.unique(features, axis=0, return_inverse=True)
     return distinct, where.ravel()
-
-
-def _chance(classifier: Any, features: np.ndarray) -> np.ndarray:
-    """The probability of a value above the threshold, (n,)."""
-    if len(classifier.classes_) == 1:
-        return np.full(len(features), float(classifier.classes_[0]))
-    return classifier.predict_proba(features)[:, 1]

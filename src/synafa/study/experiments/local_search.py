@@ -8,6 +8,7 @@ procedure, and measures accuracy before and after. The accepted swaps' changes o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -92,9 +93,9 @@ class Start:
     policy: Any
     features: np.ndarray | None
 
-    @property
+    @cached_property
     def X(self) -> np.ndarray:
-        """Test rows, all features."""
+        """Test rows, all features; kept, because every block of swaps reads them."""
         return self.dataset.X[self.dataset.test]
 
     @property
