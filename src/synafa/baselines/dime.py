@@ -12,8 +12,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from synafa.baselines.common import Plateau, Ticker, adam, masked_input, mlp, one_epoch, sample_losses, set_lr
-from synafa.baselines.predictor import Joint, PredictorPolicy
+from synafa.baselines.common import Plateau, Ticker, adam, batches, masked_input, mlp, sample_losses, set_lr
+from synafa.baselines.dime_kernels import choices, error_gradient
+from synafa.baselines.dropped_layers import DroppedLayers, Pairs, pairs
+from synafa.baselines.layers import as_one_vector, linear_layers
+from synafa.baselines.predictor import Episodes, Joint, PredictorPolicy
+from synafa.baselines.selector_kernels import class_losses
 from synafa.baselines.settings import PredictorSettings
 from synafa.neural.resume import resumable
 
@@ -48,6 +52,10 @@ class _Networks(nn.Module):
     def first_trained(self) -> nn.Module:
         return self
 
+    @property
+    def predicting(self) -> list[nn.Linear]:
+        return [*linear_layers(self.trunk), self.classes]
+
     def predict(self, inputs: Tensor) -> Tensor:
         return self.classes(self.trunk(inputs))
 
@@ -60,22 +68,68 @@ class _Networks(nn.Module):
         return scores, torch.sigmoid(self.values(hidden)) * entropy
 
 
+class _Learner:
+    """Sets the network's gradients, which must exist, to those of the loss on a batch of epsilon-greedy episodes.
+
+    The loss is the squared error of the estimates and the prediction losses of the B + 1 states, each divided by
+    B + 1. The heads are read as one layer, class scores first; the last batch's `layers`, `episodes` are kept.
+    """
+
+    def __init__(self, joint: Joint, most: int) -> None:
+        self.joint, self.network = joint, joint.network
+        self.heads, self.by_heads = pairs([self.network.classes, self.network.values])
+        trunk, by_trunk = pairs(linear_layers(self.network.trunk))
+        self.head, by_head = _joined(self.heads), _joined(self.by_heads)
+        most_rows = (joint.steps + 1) * most
+        self.layers = DroppedLayers([*trunk, self.head], [*by_trunk, by_head], joint.settings.dropout, most_rows)
+
+    @torch.no_grad()
+    def set_gradients(self, x: Tensor, y: Tensor, epsilon: float) -> None:
+        torch._foreach_copy_(list(self.head), list(_joined(self.heads)))
+        self._episodes(x, y, epsilon)
+        self.layers.backward(len(self.episodes.states))
+        for joined, parts in zip(self.layers.gradients[-1], zip(*self.by_heads)):
+            torch._foreach_copy_(list(parts), list(joined.split([len(part) for part in parts])))
+
+    def _episodes(self, x: Tensor, y: Tensor, epsilon: float) -> None:
+        """Run them; the gradient of the layers' output is set."""
+        layers, steps, weights = self.layers, self.joint.steps, self.joint.weights.numpy()
+        self.episodes = episodes = Episodes(self.joint, x, layers.kept[0])
+        outputs, gradient = (rows[: len(episodes.states)].numpy() for rows in (layers.kept[-1], layers.flows[-1]))
+        luck, share = torch.rand(steps, len(x), 2).numpy(), 1 / len(episodes.states)
+        losses, entropy = np.empty((2, len(outputs)), dtype=np.float32)
+        for step in range(steps + 1):
+            part = episodes.part(step)
+            layers.forward(part.start, part.stop)
+            losses[part], entropy[part] = class_losses(outputs[part], y.numpy(), weights, share, gradient[part])
+            if step < steps:
+                state = episodes.states[part], episodes.left[step], episodes.costs
+                episodes.take(step, choices(outputs[part], entropy[part], *state, luck[step], epsilon))
+        error_gradient(outputs, len(weights), entropy, losses, episodes.choice.ravel(), share, gradient)
+
+
+def _joined(heads: Pairs) -> tuple[Tensor, Tensor]:
+    """Two layers with the same input as one: weight and bias."""
+    (first, first_bias), (second, second_bias) = heads
+    return torch.cat([first, second]), torch.cat([first_bias, second_bias])
+
+
 class _Joint(Joint):
     """Epsilon-greedy episodes of B acquisitions; one optimiser step per batch."""
 
     def train(self, tick: Ticker) -> None:
         settings, rows = self.settings, self.rows
-        optimiser = adam(self.network.parameters(), settings.lr)
+        optimiser = adam([as_one_vector(self.network.eval())], settings.lr)
         plateau = Plateau(self.network, optimiser, settings.patience, settings.min_lr)
         if settings.unit_weights:  # the estimate is bounded by an entropy in nats, so the loss must be in nats too
             self.weights = rows.unit_weights()
+        learner = _Learner(self, settings.batch)
         kept = {"epsilon": settings.epsilon, "decays": 0}
         parts = {"network": self.network, "optimiser": optimiser, "plateau": plateau, "kept": kept}
         for _ in resumable("DIME", settings.epochs, **parts):
-            self.epsilon = kept["epsilon"]
-            self.network.train()
-            one_epoch(rows, settings.batch, optimiser, self.loss)
-            self.network.eval()
+            for index in batches(len(rows.x), settings.batch):
+                learner.set_gradients(rows.x[index], rows.y[index], kept["epsilon"])
+                optimiser.step()
             tick()
             if plateau.step(self.greedy_loss(rows.x_validation, rows.y_validation)):
                 kept["decays"] += 1
@@ -85,30 +139,6 @@ class _Joint(Joint):
                 plateau.bad_epochs = 0
                 set_lr(optimiser, settings.lr)
         plateau.restore()
-
-    def loss(self, x: Tensor, y: Tensor) -> Tensor:
-        """Squared error of the estimates and the prediction losses of the B + 1 states, each divided by B + 1."""
-        purse = self.purse(len(x))
-        losses, estimates, live = [], [], []
-        for step in range(self.steps + 1):
-            scores, estimate = self.network(masked_input(x, purse.shown))
-            losses.append(sample_losses(scores, y, self.weights))
-            if step == self.steps:
-                break
-            ratio = purse.scores(estimate.detach() / self.rows.costs)
-            if self.epsilon > 0:
-                lottery = torch.rand_like(ratio).masked_fill(torch.isinf(ratio), -1.0)
-                explore = torch.rand(len(x)) < self.epsilon
-                choice = torch.where(explore, lottery.argmax(dim=1), ratio.argmax(dim=1))
-            else:
-                choice = ratio.argmax(dim=1)
-            live.append(torch.isfinite(ratio.gather(1, choice[:, None]))[:, 0])
-            estimates.append(estimate.gather(1, choice[:, None])[:, 0])
-            purse.take(choice, ratio)
-        after = torch.stack(losses)
-        gained = (after[:-1] - after[1:]).detach()
-        error = ((torch.stack(estimates) - gained) ** 2 * torch.stack(live)).mean(dim=1).sum()
-        return (error + after.mean(dim=1).sum()) / (self.steps + 1)
 
     @torch.no_grad()
     def greedy_loss(self, x: Tensor, y: Tensor) -> float:

@@ -21,6 +21,7 @@ from synafa.files import content_hash
 from synafa.neural.resume import resume_folder
 
 _GENERATOR = "generator"
+REVISION = 2  # raised when a first stage is trained differently than before
 
 
 def first_stage(name: str, module: nn.Module, rows: Rows, settings: Any, train: Callable[[], None]) -> None:
@@ -48,4 +49,4 @@ def _start(module: nn.Module, rows: Rows, settings: Any) -> str:
     for part in (*parts, *module.state_dict().values()):
         digest.update(str((part.dtype, tuple(part.shape))).encode())
         digest.update(part.detach().contiguous().numpy().tobytes())
-    return content_hash([digest.hexdigest(), asdict(settings)])
+    return content_hash([REVISION, digest.hexdigest(), asdict(settings)])

@@ -7,25 +7,17 @@ argmax over what is hidden of l - log c (the same cost term as in training).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from synafa.baselines.common import (
-    BestState,
-    Plateau,
-    Ticker,
-    adam,
-    concrete,
-    hard_draw,
-    masked_input,
-    mlp,
-    one_epoch,
-    weighted_loss,
-)
-from synafa.baselines.predictor import Joint, PredictorPolicy
+from synafa.baselines.common import BestState, Plateau, Ticker, adam, batches, masked_input, mlp, weighted_loss
+from synafa.baselines.dropped_layers import DroppedLayers, seed
+from synafa.baselines.gdfs_kernels import by_logits, by_sample, drawn, relaxed, soften
+from synafa.baselines.layers import as_one_vector, linear_layers
+from synafa.baselines.predictor import Episodes, Joint, PredictorPolicy
+from synafa.baselines.selector_kernels import class_losses
 from synafa.baselines.settings import AnnealedSettings, PredictorSettings
 from synafa.neural.resume import resumable
 
@@ -53,24 +45,85 @@ class _Networks(nn.Module):
     def first_trained(self) -> nn.Module:
         return self.predictor
 
+    @property
+    def predicting(self) -> list[nn.Linear]:
+        return linear_layers(self.predictor)
+
     def predict(self, inputs: Tensor) -> Tensor:
         return self.predictor(inputs)
 
 
+class _Learner:
+    """The loss of a batch, averaged over the B steps of episodes, and its gradients, which must exist.
+
+    Masks move by hard draws without gradient; then all B relaxed predictions are one pass, and so is each network's
+    gradient. The last batch's `selector`, `predictor`, `episodes` and relaxed `weights` are kept.
+    """
+
+    def __init__(self, joint: Joint, most: int) -> None:
+        self.joint, self.most = joint, most
+        self.log_costs = joint.rows.costs.log().numpy()
+        network, dropout = joint.network, joint.settings.dropout
+        self.selector = DroppedLayers.of(linear_layers(network.selector), dropout, (joint.steps + 1) * most)
+        self.predictor = DroppedLayers.of(linear_layers(network.predictor), dropout, joint.steps * most)
+
+    @torch.no_grad()
+    def set_gradients(self, temperature: float, x: Tensor, y: Tensor) -> None:
+        self._forward(temperature, x, y, training=True)
+        n, reveal = self.joint.steps * len(x), self.joint.rows.reveal
+        self.predictor.backward(n, to_input=True)
+        flow = by_sample(self.episodes.x, self.episodes.states, self.predictor.flows[0][:n].numpy())
+        if reveal is not None:
+            unclamped = torch.from_numpy(self.weights) @ reveal <= 1.0
+            flow = ((torch.from_numpy(flow) * unclamped) @ reveal.T).numpy()
+        factor = 1 / (temperature * self.joint.settings.logit_scale)
+        by_logits(self.weights, flow, factor, self.selector.flows[-1][:n].numpy())
+        self.selector.backward(n)
+
+    @torch.no_grad()
+    def loss(self, temperature: float, x: Tensor, y: Tensor) -> float:
+        """The loss of any number of rows, dropout off."""
+        pieces = zip(x.split(self.most), y.split(self.most))
+        total = sum(float(self._forward(temperature, *piece, training=False).sum()) for piece in pieces)
+        return total / (self.joint.steps * len(x))
+
+    def _forward(self, temperature: float, x: Tensor, y: Tensor, training: bool) -> np.ndarray:
+        """The losses of all B * n relaxed masks; the gradient of the predictor's output is set."""
+        n, steps, rows, weights = len(x), self.joint.steps, self.joint.rows, self.joint.weights.numpy()
+        score = self.log_costs, self.joint.settings.logit_scale
+        self.episodes = episodes = Episodes(self.joint, x, self.selector.kept[0])
+        for step in range(steps):
+            part = episodes.part(step)
+            logits = self.selector.forward(part.start, part.stop, training).numpy()
+            if step < steps - 1:
+                state = episodes.states[part], episodes.left[step], episodes.costs
+                episodes.take(step, drawn(logits, *score, seed(), *state))
+        logits, states = self.selector.kept[-1][: steps * n].numpy(), episodes.states[: steps * n]
+        state = states, episodes.left[:steps].ravel(), episodes.costs
+        self.weights = relaxed(logits, *score, seed(), *state, temperature)
+        sample = rows.shown(torch.from_numpy(self.weights)).numpy()
+        soften(episodes.x, states, sample, self.predictor.kept[0].numpy())
+        outputs = self.predictor.forward(0, steps * n, training).numpy()
+        gradient = self.predictor.flows[-1][: steps * n].numpy()
+        return class_losses(outputs, y.numpy(), weights, 1 / (steps * n), gradient)[0]
+
+
 class _Joint(Joint):
-    """The joint training: hard masks are rolled out first, then all B relaxed predictions are made in one pass."""
+    """The joint training at each of the falling temperatures."""
 
     def train(self, tick: Ticker) -> None:
         settings, rows = self.settings, self.rows
         best = BestState(self.network)
+        whole = as_one_vector(self.network.eval())
+        self.learner = _Learner(self, settings.batch)
         for stage, temperature in settings.stages():
-            optimiser = adam(self.network.parameters(), settings.lr)
+            optimiser = adam([whole], settings.lr)
             plateau = Plateau(self.network, optimiser, settings.patience, settings.min_lr)
             parts = {"network": self.network, "optimiser": optimiser, "plateau": plateau, "best": best}
             for _ in resumable(f"GDFS {stage}", settings.epochs, **parts):
-                self.network.train()
-                one_epoch(rows, settings.batch, optimiser, partial(self.relaxed_loss, temperature))
-                self.network.eval()
+                for index in batches(len(rows.x), settings.batch):
+                    self.learner.set_gradients(temperature, rows.x[index], rows.y[index])
+                    optimiser.step()
                 best.offer(self.hard_loss(rows.x_validation, rows.y_validation))
                 tick()
                 if plateau.step(self.soft_loss(temperature, rows.x_validation, rows.y_validation)):
@@ -83,27 +136,9 @@ class _Joint(Joint):
         """l - log c, (n, D)."""
         return self.network.selector(masked_input(x, shown)) - self.rows.costs.log()
 
-    def relaxed_loss(self, temperature: float, x: Tensor, y: Tensor) -> Tensor:
-        """The loss averaged over the B steps; masks move by hard draws without gradient."""
-        purse = self.purse(len(x))
-        masks, scores = [], []
-        for step in range(self.steps):
-            score = self.merit(x, purse.shown) / self.settings.logit_scale
-            dear = purse.unaffordable()
-            scores.append(score if dear is None else score.masked_fill(dear, -1e9))
-            masks.append(purse.shown)
-            if step < self.steps - 1:
-                possible = purse.scores(score.detach())
-                purse.take(hard_draw(possible), possible)
-        sample = self.rows.shown(concrete(torch.cat(scores), temperature))
-        soft = torch.maximum(torch.cat(masks), sample)
-        logits = self.network.predictor(masked_input(x.repeat(self.steps, 1), soft))
-        return weighted_loss(logits, y.repeat(self.steps), self.weights)
-
-    @torch.no_grad()
     def soft_loss(self, temperature: float, x: Tensor, y: Tensor) -> float:
         """The loss that is trained, on other rows: what the plateau at this temperature watches."""
-        return float(self.relaxed_loss(temperature, x, y))
+        return self.learner.loss(temperature, x, y)
 
     @torch.no_grad()
     def hard_loss(self, x: Tensor, y: Tensor) -> float:

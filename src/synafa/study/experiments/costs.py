@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 JUDGE = {
-    "ckd": 0.4,
-    "actg175": 1.2,
-    "bank": 53.0,
-    "physionet": 5.0,
-    "mnist-loop": 54.0,
-    "miniboone": 300.0,
-    "cube": 0.5,
+    "ckd": 0.2,
+    "actg175": 0.9,
+    "bank": 36.0,
+    "physionet": 3.8,
+    "mnist-loop": 24.0,
+    "miniboone": 200.0,
+    "cube": 0.3,
 }
 SWEEP_JUDGE = 10.0
 
