@@ -22,31 +22,32 @@ SWEEP_JUDGE = 10.0
 _RL = ("jafa", "ol-with-mask", "ol-without-mask", "odin-model-based", "odin-model-free")
 POLICY: dict[str, dict[str, float]] = {
     "ckd": {
-        **{"aaco": 0.2, "permutation": 0.8, "cae": 1.5, "gdfs": 0.8, "dime": 0.5, "jafa": 20.0, "ol-with-mask": 26.0},
-        **{"ol-without-mask": 26.0, "eddi": 4.0, "eddi-builtin": 6.0},
-        **{"odin-model-based": 20.0, "odin-model-free": 20.0, "plan-tree": 0.3},
+        **{"aaco": 0.2, "permutation": 0.8, "cae": 1.0, "gdfs": 0.8, "dime": 0.5, "jafa": 7.5, "ol-with-mask": 14.0},
+        **{"ol-without-mask": 14.0, "eddi": 4.0, "eddi-builtin": 4.0},
+        **{"odin-model-based": 11.5, "odin-model-free": 11.5, "plan-tree": 0.3},
     },
     "actg175": {
-        **{"aaco": 1.0, "permutation": 0.5, "cae": 2.0, "gdfs": 10.0, "dime": 5.0, "jafa": 28.0, "ol-with-mask": 36.0},
-        **{"ol-without-mask": 36.0, "eddi": 30.0, "eddi-builtin": 370.0, "odin-model-based": 45.0},
-        **{"odin-model-free": 45.0, "plan-tree": 1.5},
+        **{"aaco": 1.0, "permutation": 0.5, "cae": 1.5, "gdfs": 6.0, "dime": 2.5, "jafa": 8.0, "ol-with-mask": 18.0},
+        **{"ol-without-mask": 18.0, "eddi": 11.0, "eddi-builtin": 150.0, "odin-model-based": 18.0},
+        **{"odin-model-free": 12.0, "plan-tree": 1.5},
     },
     "bank": {
-        **{"aaco": 9.5, "permutation": 2.0, "cae": 14.0, "gdfs": 66.0, "dime": 120.0, "jafa": 42.0},
-        **{"ol-with-mask": 33.0, "ol-without-mask": 33.0, "plan-tree": 3.5},
+        **{"aaco": 8.0, "permutation": 2.0, "cae": 10.0, "gdfs": 28.0, "dime": 20.0, "jafa": 10.0},
+        **{"ol-with-mask": 18.0, "ol-without-mask": 18.0, "plan-tree": 3.0},
     },
     "physionet": {
-        **{"aaco": 7.5, "permutation": 0.8, "cae": 10.0, "gdfs": 57.0, "dime": 32.0, "jafa": 34.0},
-        **{"ol-with-mask": 37.0, "ol-without-mask": 37.0, "plan-tree": 5.0},
+        **{"aaco": 7.5, "permutation": 0.8, "cae": 5.0, "gdfs": 30.0, "dime": 13.0, "jafa": 10.5},
+        **{"ol-with-mask": 20.0, "ol-without-mask": 20.0, "plan-tree": 4.0},
     },
-    "sweep": {"aaco": 0.2, "permutation": 1.6, "cae": 9.0, "gdfs": 45.0, "dime": 60.0, "plan-tree": 10.0},
+    "sweep": {"aaco": 0.2, "permutation": 1.6, "cae": 9.0, "gdfs": 30.0, "dime": 25.0, "plan-tree": 0.5},
     "mnist-loop": {
-        **{"aaco": 21.0, "permutation": 60.0, "synafa": 10.0, "static-single": 3.0, "plan-tree": 60.0},
-        **{"gdfs": 600.0, "dime": 400.0},
+        **{"aaco": 13.0, "permutation": 16.5, "synafa": 13.0, "static-single": 3.0, "plan-tree": 36.0},
+        **{"gdfs": 640.0, "dime": 270.0},
     },
 }
-POLICY["cube"] = POLICY["cube-costs"] = POLICY["ckd"] | {"gdfs": 2.0, "dime": 3.0, "plan-tree": 0.7}
-_PIXELS, _PIXEL_DRAWS = 26.0, 2.2  # seconds of CAE on 784 pixels, and for each feature that it selects
+POLICY["cube"] = POLICY["ckd"] | {"gdfs": 2.0, "dime": 1.5, "jafa": 9.0, "odin-model-based": 19.0, "plan-tree": 0.7}
+POLICY["cube-costs"] = POLICY["cube"]
+_PIXELS, _PIXEL_DRAWS = 28.0, 2.4  # seconds of CAE on 784 pixels, and for each feature that it selects
 _GUESS = {"aaco": 6.0, "permutation": 4.0, "cae": 17.0, "gdfs": 40.0, "dime": 60.0, **dict.fromkeys(_RL, 40.0)}
 _SPEED = {"paper": 10.0, "standard": 1.0, "quick": 0.04}
 
