@@ -10,13 +10,16 @@ import itertools
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from synafa.baselines.common import Rows, adam, descend, weighted_loss
+from synafa.baselines.common import Rows, adam
 from synafa.baselines.dropout import dropout
+from synafa.baselines.layers import as_one_vector, gradients_of
 from synafa.baselines.network_policy import NetworkPolicy
+from synafa.baselines.ol_kernels import mean_of_passes
 from synafa.baselines.rl import (
     Arena,
     Frames,
@@ -26,15 +29,12 @@ from synafa.baselines.rl import (
     double_q_value,
     epsilon_greedy,
     lambda_returns,
-    soft_update,
     target_copy,
     unit_costs,
 )
 from synafa.baselines.rl_training import PretrainSettings, greedy_loss, run_batches, supervised_start
 from synafa.baselines.training import Progress
 from synafa.datasets.dataset import Dataset
-
-BLOCK = 1 << 18  # numbers in the widest buffer of the dropout passes: 1 MiB, which stays in cache
 
 
 @dataclass(frozen=True)
@@ -79,10 +79,11 @@ class PNetwork(nn.Module):
     def activations(self, inputs: Tensor, training: bool) -> list[Tensor]:
         """The hidden activations and, last, the logits."""
         result = [inputs]
-        for layer in self.layers[:-1]:
+        *hidden_layers, last = self.layers
+        for layer in hidden_layers:
             hidden = layer(result[-1])
             result.append(F.relu(dropout(hidden, self.dropout) if training else hidden))
-        return [*result[1:], self.layers[-1](result[-1])]
+        return [*result[1:], last(result[-1])]
 
     def forward(self, inputs: Tensor) -> Tensor:
         return self.activations(inputs, self.training)[-1]
@@ -91,31 +92,23 @@ class PNetwork(nn.Module):
     def dropout_mean(self, inputs: Tensor, passes: int) -> Tensor:
         """The mean prediction (n, K) over `passes` dropout draws.
 
-        All rows see the same draws, so a pass costs a few random bits per unit instead of per unit and row, and the
-        difference of two predictions is not blurred by different draws. The first layer is computed once; the second
-        is one product for all rows and passes: (passes, h0) @ (h0, n*h1), since (m * h) W = m (diag(h) W).
+        All rows see the same draws, so a pass costs a few random bits per unit instead of per unit and row, what it
+        drops is not computed, and the difference of two predictions is not blurred by different draws. The first layer
+        is computed once.
         """
-        first, second, *middle, last = [layer for layer in self.layers if isinstance(layer, nn.Linear)]
-        keep = [self._draw(passes, layer.out_features) for layer in (first, second, *middle)]
-        total = torch.zeros(last.out_features, len(inputs))
-        rows = min(len(inputs), 64)
-        block = max(1, BLOCK // (rows * second.out_features))
-        for part in torch.arange(len(inputs)).split(rows):
-            hidden = F.relu(first(inputs[part]))
-            joined = (hidden.T[:, :, None] * second.weight.T[:, None, :]).flatten(1)
-            for at in range(0, passes, block):
-                chosen = [k[at : at + block] for k in keep]
-                out = (chosen[0] @ joined).view(len(chosen[0]), len(part), -1).add_(second.bias)
-                for mask, layer in zip(chosen[1:], middle):
-                    out = layer(out.relu_().mul_(mask[:, None, :]))
-                out = out.relu_().mul_(chosen[-1][:, None, :]).flatten(0, 1)
-                # classes first: a softmax over a few neighbouring numbers is slow
-                scores = torch.addmm(last.bias[:, None], last.weight, out.T)
-                total[:, part] += torch.softmax(scores, dim=0).view(len(total), -1, len(part)).sum(1)
-        return total.T / passes
+        first, *others = [layer for layer in self.layers if isinstance(layer, nn.Linear)]
+        widths = [first.out_features, *(layer.out_features for layer in others)]
+        keep = [self._draw(passes, width) > 0 for width in widths[:-1]]
+        keep.append(torch.ones(passes, widths[-1], dtype=torch.bool))
+        units = torch.addmm(first.bias[:, None], first.weight, inputs.T).relu_()
+        parameters = torch.cat([p.flatten() for layer in others for p in (layer.weight, layer.bias)])
+        mean = mean_of_passes(
+            units.numpy(), torch.cat(keep, 1).numpy(), parameters.numpy(), np.array(widths), 1.0 / (1.0 - self.dropout)
+        )
+        return torch.from_numpy(mean)
 
     def _draw(self, passes: int, width: int) -> Tensor:
-        return (torch.rand(passes, width) >= self.dropout).float() / (1 - self.dropout)
+        return dropout(torch.ones(passes, width), self.dropout)
 
 
 class QNetwork(nn.Module):
@@ -130,8 +123,9 @@ class QNetwork(nn.Module):
         self.layers = nn.ModuleList(layers)
 
     def forward(self, inputs: Tensor, activations: list[Tensor]) -> Tensor:
-        out = self.layers[0](inputs)
-        for layer, beside in zip(self.layers[1:], activations):
+        first, *others = self.layers
+        out = first(inputs)
+        for layer, beside in zip(others, activations):
             out = layer(torch.cat([F.relu(out), beside], dim=-1))
         return out
 
@@ -160,6 +154,124 @@ class _Network(nn.Module):
         return self.q(inputs, self.beside(inputs))
 
 
+class Written:
+    """The network's passes and gradients without autograd; its parameters must have gradients, which are written to.
+
+    Between two layers lies [Q's units, P's units] after their ReLU, in one tensor: what Q's next layer reads.
+    """
+
+    def __init__(self, network: _Network) -> None:
+        parts = network.p, network.q
+        self.p, self.q = (_pairs([p.detach() for p in part.parameters()]) for part in parts)
+        self.by_p, self.by_q = (_pairs(gradients_of(part.parameters())) for part in parts)
+        self.dropout = network.p.dropout
+
+    def values(self, inputs: Tensor) -> tuple[Tensor, list[Tensor]]:
+        """The action values, and what lies between the layers."""
+        between: list[Tensor] = []
+        read_q = read_p = inputs
+        for (weight_q, bias_q), (weight_p, bias_p) in zip(self.q, self.p[:-1]):
+            width = len(bias_q)
+            units = torch.empty(len(inputs), width + len(bias_p))
+            torch.addmm(bias_q, read_q, weight_q.T, out=units[:, :width])
+            torch.addmm(bias_p, read_p, weight_p.T, out=units[:, width:])
+            between.append(units.relu_())
+            read_q, read_p = units, units[:, width:]
+        weight_q, bias_q = self.q[-1]
+        return torch.addmm(bias_q, read_q, weight_q.T), between
+
+    def set_q(self, inputs: Tensor, between: list[Tensor], gradient: Tensor) -> None:
+        """Q's gradients from those of the action values; `between` as `values` returned it for these rows."""
+        reads = [inputs, *between]
+        for number in reversed(range(len(self.q))):
+            _set_layer(self.by_q[number], reads[number], gradient)
+            if number:
+                own = len(self.q[number - 1][1])
+                gradient = torch.mm(gradient, self.q[number][0][:, :own])
+                _through_relu(gradient, reads[number][:, :own])
+
+    def set_p(self, inputs: Tensor, y: Tensor, weights: Tensor) -> None:
+        """P's gradients of the weighted cross-entropy's mean, with dropout."""
+        reads = [inputs]
+        for weight, bias in self.p[:-1]:
+            reads.append(dropout(torch.addmm(bias, reads[-1], weight.T), self.dropout).relu_())
+        weight, bias = self.p[-1]
+        gradient = torch.softmax(torch.addmm(bias, reads[-1], weight.T), dim=1)
+        gradient.scatter_add_(1, y[:, None], torch.full((len(y), 1), -1.0)).mul_(weights[y, None] / len(y))
+        for number in reversed(range(len(self.p))):
+            _set_layer(self.by_p[number], reads[number], gradient)
+            if number:  # what was dropped is 0 after the ReLU, so its mask need not be kept
+                gradient = torch.mm(gradient, self.p[number][0]).mul_(1.0 / (1.0 - self.dropout))
+                _through_relu(gradient, reads[number])
+
+
+def _pairs(tensors: list[Tensor]) -> list[tuple[Tensor, Tensor]]:
+    """Weight and bias, weight and bias, ... as pairs."""
+    return list(zip(tensors[::2], tensors[1::2]))
+
+
+def _set_layer(by: tuple[Tensor, Tensor], read: Tensor, gradient: Tensor) -> None:
+    """A linear layer's gradients from what it read and its outputs' gradient."""
+    torch.mm(gradient.T, read, out=by[0])
+    torch.sum(gradient, 0, out=by[1])
+
+
+def _through_relu(gradient: Tensor, units: Tensor) -> None:
+    torch.ops.aten.threshold_backward.grad_input(gradient, units, 0, grad_input=gradient)
+
+
+class _Learner:
+    """Collects a batch of frames, pays for them, and sets the network's gradients from them and from replayed ones."""
+
+    def __init__(self, network: _Network, rows: Rows, settings: Settings, price: Tensor) -> None:
+        self.network, self.rows, self.settings, self.price = network, rows, settings, price
+        self.weights = rows.weights()
+        self.written = Written(network)
+
+    @torch.no_grad()
+    def set_gradients(self, arena: Arena, replay: Replay, target: nn.Module, epsilon: float) -> None:
+        network, rows = self.network, self.rows
+
+        def choose(arena: Arena) -> Tensor:
+            scores, _ = self.written.values(network.inputs(arena.values(), arena.mask))
+            return epsilon_greedy(scores, arena.allowed, epsilon)
+
+        frames = collect(arena, choose, self.settings.steps)
+        states = torch.cat([frames.mask[:1], frames.after])
+        index = torch.cat([frames.rows[:1], frames.rows[:-1]])
+        inputs = network.inputs(rows.x[index] * states, states)
+        replay.add(frames, self._rewards(frames, inputs))
+        self.written.set_p(inputs[1:].flatten(0, 1), rows.y[index[1:].flatten()], self.weights)
+        self._value(*replay.draw(self.settings.drawn), arena.costs, target)
+
+    def _rewards(self, frames: Frames, inputs: Tensor) -> Tensor:
+        """L1 change of the dropout mean / cost, (T, N); an episode's next state is its step's outcome, once.
+
+        `inputs` (T+1, N, ...) are the first states and what each step led to.
+        """
+        nothing = torch.zeros(1, inputs.shape[-1])
+        seen = self.network.p.dropout_mean(torch.cat([inputs.flatten(0, 1), nothing]), self.settings.passes)
+        outcome = seen[:-1].view(*inputs.shape[:2], -1)
+        restarted = torch.cat([torch.zeros_like(frames.done[:1]), frames.done[:-1]])
+        before = torch.where(restarted[..., None], seen[-1], outcome[:-1])
+        return (outcome[1:] - before).abs().sum(-1) / self.price[frames.action]
+
+    def _value(self, old: Frames, reward: Tensor, costs: Tensor, target: nn.Module) -> None:
+        """The gradient of the squared distance between the actions' values and their returns."""
+        network, written, n = self.network, self.written, old.rows.shape[1]
+        inputs = network.inputs(self.rows.x[old.rows] * old.mask, old.mask).flatten(0, 1)
+        values, between = written.values(inputs)
+        q = values.view(*old.rows.shape, -1)
+        beside = [units[n:, len(bias) :] for units, (_, bias) in zip(between, written.q)]
+        may = affordable(old.mask[1:], old.remaining[1:], costs)
+        following = double_q_value(q[1:], target(inputs[n:], beside).view_as(q[1:]), may)
+        returns = lambda_returns(reward, old.done, following, self.settings.trace)
+        action = old.action[..., None]
+        surplus = q[:-1].gather(-1, action) - returns[..., None]
+        gradient = torch.zeros_like(q[:-1]).scatter_(-1, action, surplus * (2 / returns.numel())).flatten(0, 1)
+        written.set_q(inputs[:-n], [units[:-n] for units in between], gradient)
+
+
 class OL(NetworkPolicy):
     """Opportunistic learning."""
 
@@ -174,52 +286,21 @@ class OL(NetworkPolicy):
         supervised_start(
             "ol", network.p, network.logits, rows, settings, lambda share: progress(0.1 * share, "ol: predictor")
         )
+        network.eval()
         target = target_copy(network.q)
-        optimiser = adam(network.parameters(), settings.learning_rate)
+        followed, p, q = as_one_vector(target).detach(), as_one_vector(network.p), as_one_vector(network.q)
+        optimiser = adam([p, q], settings.learning_rate)
         replay = Replay(settings.replay, settings.steps, rows.n_features)
-        weights, price = rows.weights(), unit_costs(self.costs_)
-
-        def rewards(frames: Frames) -> Tensor:
-            """L1 change of the dropout mean / cost, (T, N); an episode's next state is its step's outcome, once."""
-            states = torch.cat([frames.mask[:1], frames.after])
-            values = rows.x[torch.cat([frames.rows[:1], frames.rows[:-1]])] * states
-            inputs = network.inputs(values, states).flatten(0, 1)
-            nothing = torch.zeros(1, inputs.shape[1])
-            seen = network.p.dropout_mean(torch.cat([inputs, nothing]), settings.passes)
-            outcome = seen[:-1].view(*states.shape[:2], -1)
-            restarted = torch.cat([torch.zeros_like(frames.done[:1]), frames.done[:-1]])
-            before = torch.where(restarted[..., None], seen[-1], outcome[:-1])
-            return (outcome[1:] - before).abs().sum(-1) / price[frames.action]
+        learner = _Learner(network, rows, settings, unit_costs(self.costs_))
 
         def one_batch(batch: int) -> None:
-            epsilon = settings.epsilon(batch)
-            network.eval()
-            with torch.no_grad():
-                frames = collect(
-                    arena,
-                    lambda a: epsilon_greedy(network.scores(a.values(), a.mask), a.allowed, epsilon),
-                    settings.steps,
-                )
-                replay.add(frames, rewards(frames))
-            old, reward = replay.draw(settings.drawn)
-            inputs = network.inputs(rows.x[old.rows] * old.mask, old.mask)
-            beside = network.beside(inputs)
-            q = network.q(inputs, beside)
-            with torch.no_grad():
-                may = affordable(old.mask[1:], old.remaining[1:], arena.costs)
-                following = double_q_value(q[1:], target(inputs[1:], [h[1:] for h in beside]), may)
-                returns = lambda_returns(reward, old.done, following, settings.trace)
-            taken = q[:-1].gather(-1, old.action[..., None]).squeeze(-1)
-            network.train()
-            reached, index = frames.after.flatten(0, 1), frames.rows[:-1].flatten()
-            prediction = weighted_loss(network.logits(rows.x[index] * reached, reached), rows.y[index], weights)
-            descend(optimiser, prediction + F.mse_loss(taken, returns))
-            soft_update(target, network.q, settings.target_rate)
+            learner.set_gradients(arena, replay, target, settings.epsilon(batch))
+            optimiser.step()
+            followed.lerp_(q.detach(), settings.target_rate)
 
         parts = {"target": target, "optimiser": optimiser, "arena": arena, "replay": replay}
 
         def validation_loss() -> float:
-            network.eval()
             return greedy_loss(network, rows, arena.costs, self.budget_)
 
         run_batches(network, settings, one_batch, validation_loss, progress, 0.1, "ol: policy", **parts)

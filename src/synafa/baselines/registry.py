@@ -84,8 +84,8 @@ _ENTRIES = (
     Baseline("gdfs", "GDFS", "Covert et al. 2023", "learned greedy selector", True, "gdfs:GDFS", per_budget=True, revision=4),  # noqa: E501
     Baseline("dime", "DIME", "Gadgil et al. 2024", "mutual information by regression", True, "dime:DIME", per_budget=True, revision=4),  # noqa: E501
     Baseline("jafa", "JAFA", "Shim et al. 2018", "reinforcement learning (DQN)", False, "jafa:JAFA", per_budget=True, revision=3),  # noqa: E501
-    Baseline("ol-with-mask", "OL with mask", "Kachuee et al. 2019", "reinforcement learning (DQN)", False, "ol:OL", per_budget=True, options=(("with_mask", True),), revision=4),  # noqa: E501
-    Baseline("ol-without-mask", "OL without mask", "Kachuee et al. 2019", "reinforcement learning (DQN)", False, "ol:OL", per_budget=True, options=(("with_mask", False),), revision=4),  # noqa: E501
+    Baseline("ol-with-mask", "OL with mask", "Kachuee et al. 2019", "reinforcement learning (DQN)", False, "ol:OL", per_budget=True, options=(("with_mask", True),), revision=5),  # noqa: E501
+    Baseline("ol-without-mask", "OL without mask", "Kachuee et al. 2019", "reinforcement learning (DQN)", False, "ol:OL", per_budget=True, options=(("with_mask", False),), revision=5),  # noqa: E501
     Baseline("eddi", "EDDI", "Ma et al. 2019", "generative, expected information", True, "eddi:EDDI", needs_classifier=True, options=(("builtin", False),), revision=4),  # noqa: E501
     Baseline("eddi-builtin", "EDDI (its own classifier)", "Ma et al. 2019", "generative, expected information", True, "eddi:EDDI", options=(("builtin", True),), revision=4),  # noqa: E501
     Baseline("odin-model-based", "ODIN, model-based", "Zannone et al. 2019", "reinforcement learning (PPO)", False, "odin:ODIN", per_budget=True, options=(("model_based", True),), revision=4),  # noqa: E501
