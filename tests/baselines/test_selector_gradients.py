@@ -14,7 +14,15 @@ import torch
 from torch import Tensor, nn
 
 from synafa.baselines import dime, gdfs
-from synafa.baselines.common import Purse, Rows, concrete, masked_input, rows_of, sample_losses, weighted_loss
+from synafa.baselines.common import (
+    Purse,
+    Rows,
+    masked_input,
+    minus_gumbel,
+    rows_of,
+    sample_losses,
+    weighted_loss,
+)
 from synafa.baselines.dime_kernels import choices
 from synafa.baselines.dropped_layers import DroppedLayers
 from synafa.baselines.gdfs_kernels import drawn, relaxed
@@ -25,6 +33,14 @@ from tests.baselines.baseline_tasks import task
 
 STEPS, BUDGET, DROPOUT = 4, 6.0, 0.3
 COSTS = np.array([1.0, 3.0, 2.0, 1.0, 0.5, 4.0, 2.5, 1.5])
+
+
+def concrete(logits: Tensor, temperature: float) -> Tensor:
+    """A relaxed one-hot draw from the Concrete distribution over the last dimension.
+
+    softmax((logits + g) / tau), with Gumbel noise g.
+    """
+    return torch.softmax((logits - minus_gumbel(logits.shape)) / temperature, dim=-1)
 
 
 def some_rows(classes: int = 2, costs: str = "equal", groups: bool = False) -> Rows:

@@ -186,14 +186,6 @@ def one_epoch(
         descend(optimiser, loss(rows.x[index], rows.y[index]))
 
 
-def concrete(logits: Tensor, temperature: float) -> Tensor:
-    """A relaxed one-hot draw from the Concrete distribution over the last dimension.
-
-    softmax((logits + g) / tau), with Gumbel noise g.
-    """
-    return torch.softmax((logits - minus_gumbel(logits.shape)) / temperature, dim=-1)
-
-
 def minus_gumbel(shape: Sequence[int]) -> Tensor:
     """log(-log U): minus Gumbel noise (torch's own exponential generator is several times slower on a CPU)."""
     return torch.rand(tuple(shape)).log_().neg_().log_()

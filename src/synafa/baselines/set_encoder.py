@@ -53,23 +53,6 @@ class SetEncoder(nn.Module):
             return _Encode.apply(once, values, mask, *self.own)
         return once.forward(values, mask, keep=False)
 
-    def _attend(self, memory: Tensor, padding: Tensor) -> Tensor:
-        """`rounds` steps of an LSTM that queries the memory (L, n, width) and reads its attended mean.
-
-        Written out with torch, for comparison; `forward` runs them compiled.
-        """
-        n = memory.shape[1]
-        # An empty row attends to zeros only; its summary is finite and then replaced by the learned vector.
-        bias = torch.zeros(padding.shape).masked_fill(padding & ~padding.all(0), -torch.inf)
-        hidden = cell = memory.new_zeros(n, self.width)
-        summary = memory.new_zeros(n, 2 * self.width)
-        for _ in range(self.rounds):
-            hidden, cell = self.process(summary, (hidden, cell))
-            # Products and sums, not batched matrix products: n products of 16 numbers each are slower as matrices.
-            weight = torch.softmax((memory * hidden).sum(-1) + bias, dim=0)
-            summary = torch.cat([hidden, (memory * weight[..., None]).sum(0)], dim=1)
-        return summary
-
 
 class Pass:
     """One pass through an encoder, forth and back, written out."""
