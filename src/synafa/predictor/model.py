@@ -8,6 +8,7 @@ mean of small networks and, on small tables, a linear member, each with its own 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -102,7 +103,7 @@ class MaskedPredictor:
 
         Returns
         -------
-        float64 (n, K), every row sums to 1
+        float64 (n, K), every row sums to 1; rows beside it change nothing but the last digits of float64
 
         Raises
         ------
@@ -116,8 +117,13 @@ class MaskedPredictor:
         step = max(1, BLOCK_CELLS // max(1, self.n_features))
         for at in range(0, len(values), step):
             rows = slice(at, at + step)
-            out[rows] = self.head(self._state(values[rows], mask[rows]))
+            out[rows] = self.heads(self._state(values[rows], mask[rows]))
         return out
+
+    @cached_property
+    def _precise_weights(self) -> np.ndarray:
+        """The first weights in float64: a float32 product rounds a row by its place among the others."""
+        return self.number_weights.reshape(-1, self.n_hidden).astype(np.float64)
 
     def contributions(self, values: Any) -> np.ndarray:
         """float32 (n, D, H): what each cell adds to the hidden state once it is known, 0 where it is empty (NaN)."""
@@ -160,7 +166,7 @@ class MaskedPredictor:
         known = mask & ~np.isnan(values)
         cells = self.basis.expand(values, known)
         n, width = len(values), self.number_weights.shape[0] * WIDTH
-        state = cells.reshape(n, width) @ self.number_weights.reshape(width, self.n_hidden)
+        state = cells.reshape(n, width).astype(np.float64) @ self._precise_weights
         slots = self.basis.slots(values, known)
         for i in range(slots.shape[1]):
             there = slots[:, i] >= 0
