@@ -127,6 +127,22 @@ def test_images_get_small_batches_in_the_standard_profile_and_the_published_ones
     assert cae.PROFILES["standard"].adapted(one_feature_decides()).pixel_passes is not None
 
 
+def test_on_few_rows_cae_does_not_keep_the_features_it_happened_to_start_with() -> None:
+    """A pass over 240 rows is one step; a patience of three passes ended every temperature at its start."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, size=400)
+    X = rng.normal(size=(400, 24))
+    X[:, [5, 17]] += 1.5 * (2 * y[:, None] - 1)
+    data = task(X, y)
+    settings = cae.PROFILES["standard"].adapted(data)
+    assert settings.patience * (len(data.train) // settings.batch) >= settings.least_steps // 5
+    found = [cae.CAE().fit(data, 2, settings, seed).selected_.tolist() for seed in range(5)]
+    hasty = [cae.CAE().fit(data, 2, replace(settings, patience=3), seed).selected_.tolist() for seed in range(5)]
+    right = [sum(j in (5, 17) for chosen in sets for j in chosen) for sets in (found, hasty)]
+    assert right[0] >= 9
+    assert right[1] <= 5
+
+
 def test_relaxed_masks_in_pieces_are_those_in_one() -> None:
     """The pieces only bound the memory: mask and gradient are sums over rows, whatever the piece."""
     scores = torch.randn(3, 40)

@@ -79,10 +79,10 @@ class Baseline:
 _ENTRIES = (
     Baseline("aaco", "AACO", "Valancius et al. 2024", "nearest-neighbour oracle", False, "aaco:AACO", needs_classifier=True, trained=False),  # noqa: E501
     Baseline("aaco-original", "AACO (k = 20, 1,000 fresh masks)", "Valancius et al. 2024", "nearest-neighbour oracle", False, "aaco:AACO", needs_classifier=True, options=(("neighbours", 20), ("masks", 1000), ("fresh", True)), trained=False),  # noqa: E501
-    Baseline("permutation", "Permutation importance", "Breiman 2001", "static ranking", True, "permutation:PermutationImportance", revision=2),  # noqa: E501
-    Baseline("cae", "CAE", "Balin et al. 2019", "static, concrete selector", False, "cae:CAE", per_budget=True, revision=3),  # noqa: E501
-    Baseline("gdfs", "GDFS", "Covert et al. 2023", "learned greedy selector", True, "gdfs:GDFS", per_budget=True, revision=4),  # noqa: E501
-    Baseline("dime", "DIME", "Gadgil et al. 2024", "mutual information by regression", True, "dime:DIME", per_budget=True, revision=4),  # noqa: E501
+    Baseline("permutation", "Permutation importance", "Breiman 2001", "static ranking", True, "permutation:PermutationImportance", revision=3),  # noqa: E501
+    Baseline("cae", "CAE", "Balin et al. 2019", "static, concrete selector", False, "cae:CAE", per_budget=True, revision=4),  # noqa: E501
+    Baseline("gdfs", "GDFS", "Covert et al. 2023", "learned greedy selector", True, "gdfs:GDFS", per_budget=True, revision=5),  # noqa: E501
+    Baseline("dime", "DIME", "Gadgil et al. 2024", "mutual information by regression", True, "dime:DIME", per_budget=True, revision=5),  # noqa: E501
     Baseline("jafa", "JAFA", "Shim et al. 2018", "reinforcement learning (DQN)", False, "jafa:JAFA", per_budget=True, revision=3),  # noqa: E501
     Baseline("ol-with-mask", "OL with mask", "Kachuee et al. 2019", "reinforcement learning (DQN)", False, "ol:OL", per_budget=True, options=(("with_mask", True),), revision=5),  # noqa: E501
     Baseline("ol-without-mask", "OL without mask", "Kachuee et al. 2019", "reinforcement learning (DQN)", False, "ol:OL", per_budget=True, options=(("with_mask", False),), revision=5),  # noqa: E501

@@ -84,15 +84,18 @@ class PredictorSettings(EpochSettings):
 def scaled(settings: Any, n_train: int) -> Any:
     """Settings whose stages make at least `least_steps` optimiser steps: smaller batches, then more passes.
 
-    A pass over a few hundred rows is only a few steps; the published settings (`least_steps` 0) are left as they are.
+    A pass over a few hundred rows is a step or two, which says little about a plateau: patience lasts at least a fifth
+    of `least_steps`. The published settings (`least_steps` 0) are left as they are.
     """
     if settings.least_steps == 0:
         return settings
     batch = min(settings.batch, max(128, n_train // 16))  # never below the published 128
-    passes = -(-settings.least_steps // max(1, -(-n_train // batch)))
+    steps = max(1, n_train // batch)  # what does not fill a batch is left to other passes
+    passes = -(-settings.least_steps // steps)
     longer = {
         field.name: max(getattr(settings, field.name), passes)
         for field in fields(settings)
         if field.name.endswith("epochs")
     }
-    return replace(settings, batch=batch, **longer)
+    patience = max(settings.patience, -(-settings.least_steps // (5 * steps)))
+    return replace(settings, batch=batch, patience=patience, **longer)
