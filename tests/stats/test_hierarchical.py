@@ -29,8 +29,10 @@ from synafa.stats.resampling import kept_weights, resample_weights
 Maker = Callable[[np.random.Generator], np.ndarray]
 
 
-def crossed(n: int, runs: tuple[int, ...], rows: float, each: tuple[float, ...], rest: float) -> Maker:
-    """Values with mean 0.3 and known deviations of rows, of each factor of runs, and of what is left."""
+def crossed(
+    n: int, runs: tuple[int, ...], rows: float, each: tuple[float, ...], rest: float, together: float = 0.0
+) -> Maker:
+    """Mean 0.3 and known deviations of rows, of each factor of runs, of runs together, and of what is left."""
 
     def make(rng: np.random.Generator) -> np.ndarray:
         values = 0.3 + rest * rng.normal(size=(*runs, n)) + rows * rng.normal(size=n)
@@ -38,7 +40,7 @@ def crossed(n: int, runs: tuple[int, ...], rows: float, each: tuple[float, ...],
             shape = [1] * (len(runs) + 1)
             shape[axis] = size
             values = values + deviation * rng.normal(size=size).reshape(shape)
-        return values
+        return values + together * rng.normal(size=(*runs, 1))
 
     return make
 
@@ -79,6 +81,17 @@ def coverage(make: Maker, truth: float, simulations: int = 1500) -> float:
 )
 def test_the_interval_covers_95_in_100_within_one_and_a_half(make: Maker, truth: float) -> None:
     assert 0.935 <= coverage(make, truth) <= 0.965
+
+
+@pytest.mark.slow
+def test_a_training_that_suits_one_classifier_only_gives_wide_intervals_but_finite_ones() -> None:
+    """Three trainings and three classifiers that matter only together: few degrees of freedom, never next to none."""
+    make = crossed(200, (3, 3), 0.3, (0.0, 0.1), 1.0, together=0.15)
+    found = [hierarchical_bootstrap(make(np.random.default_rng([5, i])), n_resamples=700, seed=i) for i in range(600)]
+    assert np.mean([one.low <= 0.3 <= one.high for one in found]) >= 0.935
+    assert min(one.df for one in found) >= 2.0
+    widths = [one.high - one.low for one in found]
+    assert max(widths) < 6 * np.median(widths)
 
 
 def test_resampling_rows_alone_would_not_cover_when_the_seed_matters() -> None:

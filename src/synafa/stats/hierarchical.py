@@ -113,21 +113,26 @@ def hierarchical_bootstrap(
 def crossed_variance(values: NDArray[np.float64]) -> tuple[float, float]:
     """Variance of the mean of a crossed array, all factors random, and Satterthwaite's degrees of freedom.
 
-    The estimate is unbiased; where chance takes it below the part of the highest interaction, that part stands.
+    The estimate is unbiased; where chance takes it below the part of an interaction of runs, or of the highest one,
+    that part stands: such an interaction is subtracted from the runs' own parts, and would otherwise leave next to no
+    variance with next to no degrees of freedom. These are never fewer than those of the factor with the fewest levels.
     """
     squares = _mean_squares(values)
     axes, total = tuple(range(values.ndim)), values.size
-    rows = (axes[-1],)
-    if values.shape[-1] < 2:
+    rows = axes[-1]
+    if values.shape[rows] < 2:
         return 0.0, np.inf
-    variance, lost = 0.0, 0.0
+    variance, lost, together = 0.0, 0.0, 0.0
     for factors, (square, free) in squares.items():
         variance += (1 if len(factors) % 2 else -1) * square / total
         lost += (square / total) ** 2 / free
-    floor, free = squares[axes][0] / total, squares[rows][1]
+        if len(factors) > 1 and rows not in factors:
+            together = max(together, square / total)
+    variance = max(variance, together)
+    floor, free = squares[axes][0] / total, squares[(rows,)][1]
     if variance <= floor:
         return floor, float(free)
-    return variance, float(variance**2 / lost)
+    return variance, float(max(variance**2 / lost, min(values.shape) - 1))
 
 
 def _mean_squares(values: NDArray[np.float64]) -> dict[tuple[int, ...], tuple[float, int]]:
