@@ -17,7 +17,9 @@ from synafa.errors import SynafaError
 from synafa.report.figures import new_figure, svg_bytes
 from synafa.study import Headline, Settings
 from synafa.study.engine.runner import run_units
+from synafa.study.engine.speed import REFERENCE, probe_seconds
 from synafa.study.engine.store import Store
+from synafa.study.engine.unit import with_needs
 from synafa.study.evidence.verdict import Verdict
 from synafa.study.experiments.contract import Experiment, load_experiments
 from synafa.study.reporting.report import build_report
@@ -200,6 +202,24 @@ def test_run_status_and_report_from_the_command_line(tmp_path: Path, capsys: pyt
     assert "toy" in capsys.readouterr().out
     assert synafa(["study", "report", TOY, *where, "--output", str(tmp_path / "out")]) == 0
     assert (tmp_path / "out" / "report.html").exists()
+
+
+@pytest.mark.parametrize("speed", [1.0, 2.0])
+def test_the_estimate_follows_the_speed_of_the_core(
+    speed: float, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("synafa.study.engine.speed.probe_seconds", lambda: REFERENCE / speed)
+    command = ["study", "run", TOY, "--quick", "--results", str(tmp_path), "--dry-run"]
+    assert synafa(command) == 0
+    assert f"this core is {speed:.2f} times as fast" in capsys.readouterr().out
+    assert synafa([*command, "--json"]) == 0
+    expected = [unit["expected_seconds"] for unit in json.loads(capsys.readouterr().out)]
+    costs = sum(unit.cost for unit in with_needs(Experiment(toy).units(Settings("quick"))))
+    assert sum(expected) == pytest.approx(costs / speed, abs=0.01 * len(expected))
+
+
+def test_the_yardstick_of_a_core_takes_processor_time() -> None:
+    assert 0 < probe_seconds() < 10
 
 
 def test_bad_words_are_answered_with_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -151,15 +151,28 @@ def _settings(profile: str, quick: bool, results: Path | None, seed: int) -> Any
 
 def _show_plan(open_units: list[Any], total: int, as_json: bool) -> None:
     from synafa.study.engine.progress import duration
+    from synafa.study.engine.speed import core_speed
 
+    speed = core_speed()
     if as_json:
-        plan = [{**unit.to_dict(), "key": unit.key, "needs": [need.key for need in unit.needs]} for unit in open_units]
+        plan = [
+            {
+                **unit.to_dict(),
+                "key": unit.key,
+                "needs": [need.key for need in unit.needs],
+                "expected_seconds": round(unit.cost / speed, 2),
+            }
+            for unit in open_units
+        ]
         print_json(plan)
         return
     for unit in open_units:
-        typer.echo(f"{unit.key}  {duration(unit.cost):>8}  {unit.label}")
-    hinted = duration(sum(unit.cost for unit in open_units))
-    typer.echo(f"{len(open_units)} of {total} units would run, about {hinted} on one core.")
+        typer.echo(f"{unit.key}  {duration(unit.cost / speed):>8}  {unit.label}")
+    expected = duration(sum(unit.cost for unit in open_units) / speed)
+    typer.echo(
+        f"{len(open_units)} of {total} units would run, about {expected} on one core "
+        f"(this core is {speed:.2f} times as fast as the one that units were timed on)."
+    )
 
 
 def _show_summary(summary: Any, settings: Any, as_json: bool) -> None:

@@ -45,7 +45,7 @@ TITLE = "SynAFA v2: what amortisation costs, and whether it is needed"
 VERSION = 2
 COVERS = ("amortized-k-infer", "d784-full")
 
-_FIT_SECONDS, _TABLE_SECONDS = 115.0, 14.0
+_FIT_SECONDS, _TABLE_SECONDS = 90.0, 6.0
 
 
 def units(settings: Settings) -> list[Unit]:

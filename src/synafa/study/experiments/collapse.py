@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from synafa.files import content_hash
 from synafa.report.figures import new_figure, zero_line
 from synafa.report.style import COLOURS
 from synafa.study import Figure, Headline, PlainTable, ReportRow, ReportTable, Settings, Unit
@@ -52,16 +53,17 @@ def swept(settings: Settings) -> str:
 
 
 def units(settings: Settings) -> list[Unit]:
-    found = [_unit(settings, name, {"part": "sets"}, 10.0) for name in settings.tabular]
+    found = [_unit(settings, name, {"part": "sets"}, 3.0) for name in settings.tabular]
     if swept(settings) in settings.datasets:
         name = swept(settings)
         sizes = (120, 360) if settings.quick else SIZES[name]
-        found += [_unit(settings, name, {"part": "size", "size": size}, 10 + size / 100) for size in sizes]
+        found += [_unit(settings, name, {"part": "size", "size": size}, 0.5 + size / 2000) for size in sizes]
     realigned = ("ckd",) if settings.quick else REALIGNED
     for name in realigned:
         if name in settings.datasets:
             needs = [u for m in THREE for u in policy_units(settings, name, 0, m, BUDGETS[name], 1)]
-            found.append(_unit(settings, name, {"part": "realigned"}, 120.0, tuple(needs)))
+            of = content_hash([need.key for need in needs])  # a policy trained anew makes other masks
+            found.append(_unit(settings, name, {"part": "realigned", "of": of}, 20.0, tuple(needs)))
     return found
 
 

@@ -40,7 +40,7 @@ def units(settings: Settings) -> list[Unit]:
             VERSION,
             {"dataset": name, "judges": list(settings.judges(name))},
             needs=(classifier_unit(settings, name),),
-            cost={"bank": 15.0, "miniboone": 60.0}.get(name, 5.0),
+            cost={"bank": 3.0, "physionet": 2.0, "miniboone": 30.0}.get(name, 0.3),
         )
         for name in settings.tabular
     ]

@@ -31,8 +31,8 @@ _KEPT = ("a", "b", "n", *_ATOMS, "z", "p_synergy", "p_redundancy", "significant_
 def units(settings: Settings) -> list[Unit]:
     if "physionet" not in settings.datasets:
         return []
-    scans = [_unit(settings, {"part": "scan", "method": method}, 6.0) for method in ("exact", "sampled")]
-    halves = [_unit(settings, {"part": "halves", "method": "exact", "seed": s}, 4.0) for s in range(_seeds(settings))]
+    scans = [_unit(settings, {"part": "scan", "method": method}, 0.5) for method in ("exact", "sampled")]
+    halves = [_unit(settings, {"part": "halves", "method": "exact", "seed": s}, 0.5) for s in range(_seeds(settings))]
     return [*scans, _unit(settings, {"part": "pairs"}, 1.0), *halves]
 
 
