@@ -34,7 +34,8 @@ def results_with(scores: dict[str, dict[str, float]], boards: list[Board]) -> Re
             if method not in scores[board.title]:
                 continue
             for unit in leaderboard.board_units(SETTINGS, board, (method,)):
-                row = {"auroc": scores[board.title][method], "n": 10, "fit_seconds": 2.0, "run_seconds": 0.5}
+                auroc = scores[board.title][method]  # by log loss the order is the other way round
+                row = {"auroc": auroc, "log_loss": auroc, "n": 10, "fit_seconds": 2.0, "run_seconds": 0.5}
                 done.append(finished(unit, [{"budget": b, **row} for b in unit["budgets"]]))
     return Results(SETTINGS, [result.unit for result in done], done)
 
@@ -60,8 +61,12 @@ def test_the_best_on_every_table_is_first_and_a_missing_policy_is_not_ranked() -
 def test_the_tables_say_rank_cost_and_score() -> None:
     scores = {"A": {"synafa": 0.9, "cae": 0.8, "random": 0.6}, "B": {"synafa": 0.8, "cae": 0.7, "random": 0.5}}
     ranks, cells, conclusions = leaderboard.tables(results_with(scores, BOARDS), BOARDS)
-    assert [row[:2] for row in ranks.rows] == [("SynAFA", "1.00"), ("CAE", "2.00"), ("random order", "3.00")]
-    assert ranks.rows[1][2] == "2"
+    assert [row[:3] for row in ranks.rows] == [
+        ("SynAFA", "1.00", "3.00"),
+        ("CAE", "2.00", "2.00"),
+        ("random order", "3.00", "1.00"),
+    ]
+    assert ranks.rows[1][3] == "2"
     assert "differ by less than" in ranks.note
     assert [row[:2] for row in cells.rows] == [("A", "2"), ("A", "4"), ("A", "7"), ("B", "5"), ("B", "10"), ("B", "15")]
     assert cells.rows[0][2] == "0.900 (best)"
@@ -144,7 +149,7 @@ def test_ones_own_policy_and_table_are_ranked_by_one_command(
     words += ["--policy", "tests.study.own_policy:Backwards", "--profile", "quick", "--workers", "1"]
     assert synafa([*words, "--results", str(tmp_path / "results"), "--json"]) == 0
     made = json.loads(capsys.readouterr().out)
-    ranked = {row["policy"]: row["mean rank"] for row in made["leaderboard-ranks"]}
+    ranked = {row["policy"]: row["mean rank, AUROC"] for row in made["leaderboard-ranks"]}
     assert set(ranked) == {"SynAFA", "static, single information", "random order", "tests.study.own_policy:Backwards"}
     assert float(ranked["SynAFA"]) < float(ranked["tests.study.own_policy:Backwards"])
     assert synafa(["leaderboard", "--table", str(table)]) == 2
