@@ -44,6 +44,8 @@ SHOWN = {
 }
 SELECTORS = ("gdfs", "dime")
 OTHERS = ("synafa", "synafa-strict", "static-greedy", "permutation", "aaco")
+TEN = (*OTHERS, *(method for method in EIGHT if method not in OTHERS), *GENERATIVE)  # the published ones, and ours
+LEARNERS = tuple(method for method in TEN if method not in (*OTHERS, *SELECTORS, "cae"))  # slow: instance 0 only
 ALPHAS = (0.0, 0.5, 1.0)
 EVERY = (0, 1, 2, 3, 4)
 
@@ -51,27 +53,19 @@ EVERY = (0, 1, 2, 3, 4)
 def boards(settings: Settings) -> list[Board]:
     """The tables at hand, with everything the tree is compared with on any of their instances."""
     instances = tuple(range(settings.repeats.instances))
-    ten = (*OTHERS, *(m for m in EIGHT if m not in OTHERS))
     found = [
-        Board(TITLES[name], name, BUDGETS[name], instances, (*ten, *GENERATIVE) if _small(name) else ten)
-        for name in settings.tabular
-        if name != "miniboone"
+        Board(TITLES[name], name, BUDGETS[name], instances, TEN) for name in settings.tabular if name != "miniboone"
     ]
     if settings.quick:
         return [Board(TITLES[name], name, BUDGETS[name][:1], instances, OTHERS) for name in settings.tabular[:1]]
     if "mnist-loop" in settings.datasets:
         found.append(Board("MNIST-loop", "mnist-loop", (5, 10, 20), EVERY, (*OTHERS, "cae", *SELECTORS)))
-    found.append(Board("CUBE", "cube", (3, 5, 10), EVERY, (*ten, *GENERATIVE)))
-    found.append(Board("CUBE, costs 1, 2, 4", "cube-costs", (7, 14, 21), EVERY, (*ten, *GENERATIVE)))
-    swept = (*OTHERS, *SELECTORS)
+    found.append(Board("CUBE", "cube", (3, 5, 10), EVERY, TEN))
+    found.append(Board("CUBE, costs 1, 2, 4", "cube-costs", (7, 14, 21), EVERY, TEN))
     return found + [
-        Board(f"alpha sweep, alpha = {alpha:g}", "synergy-sweep", (3, 5, 8), EVERY, swept, {"alpha": alpha})
+        Board(f"alpha sweep, alpha = {alpha:g}", "synergy-sweep", (3, 5, 8), EVERY, TEN, {"alpha": alpha})
         for alpha in ALPHAS
     ]
-
-
-def _small(name: str) -> bool:
-    return name in ("ckd", "actg175")
 
 
 def board_units(settings: Settings, board: Board) -> list[Unit]:
@@ -88,23 +82,24 @@ def board_units(settings: Settings, board: Board) -> list[Unit]:
 def asked(settings: Settings, board: Board, method: str, instance: int) -> tuple[tuple[float, ...], int | None]:
     """At which budgets a method meets an instance, and how often it is trained there (None: as the study does).
 
-    Instance 0 meets everything. Others meet neither the slow learners nor CAE; selectors trained for a budget, and
-    trees over 784 pixels, meet them at the middle budget. On the sweeps the selectors are trained once, on instance 0,
-    at the largest budget, and over 784 pixels once, on instance 0, at the middle one.
+    Instance 0 meets everything, others neither the slow learners nor CAE; selectors trained for a budget, and trees
+    over 784 pixels, meet the others at the middle budget. Over 784 pixels selectors are trained for the middle budget
+    of instance 0 only. On the sweeps what is trained per budget, but CAE, is trained for the largest one: selectors
+    once an instance, as the sweeps do, slow learners on instance 0 as often as on a real table.
     """
     from synafa.baselines import REGISTRY
 
     trained = method in REGISTRY and REGISTRY[method].trained
-    if board.dataset in SWEEPS:
-        if method in SELECTORS:
-            return ((board.budgets[-1],), 1) if instance == 0 else ((), None)
-        return board.budgets, None
     wide = board.dataset == "mnist-loop"
+    if board.dataset in SWEEPS:
+        if method in LEARNERS:
+            return ((board.budgets[-1],), settings.repeats.trainings) if instance == 0 else ((), None)
+        return ((board.budgets[-1],) if method in SELECTORS else board.budgets), None
     if wide and method in SELECTORS:
-        return ((board.middle,), 1) if instance == 0 else ((), None)
+        return ((board.middle,) if instance == 0 else ()), None
     if instance == 0:
         return board.budgets, None
-    if trained and method not in (*SELECTORS, "permutation"):
+    if method in (*LEARNERS, "cae"):
         return (), None
     for_a_budget = per_budget(method) and (trained or wide)
     return ((board.middle,) if for_a_budget else board.budgets), (1 if trained else None)
