@@ -69,11 +69,29 @@ def test_the_readme_goes_the_whole_way_of_a_practitioner():
         assert named in text
 
 
+def script(name: str):
+    """A script of the documentation as a module."""
+    spec = spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_pages_quote_the_committed_study():
+    """`python docs/make_tables.py` writes the tables."""
+    tables = script("make_tables")
+    report = tables.REPORT.read_text(encoding="utf-8")
+    quoted = {path.name: path.read_text(encoding="utf-8") for path in tables.PAGES}
+    for name, page in quoted.items():
+        assert tables.titles(page), f"{name} quotes no table"
+        assert tables.with_tables(page, report) == page, f"a table of {name} is old: docs/make_tables.py"
+    assert tables.titles(quoted["leaderboard.md"]) == ["Mean ranks", "AUROC of every policy"]
+    assert "| plan tree |" in quoted["leaderboard.md"]
+
+
 def test_the_command_line_page_has_every_command_and_option():
     """`python docs/make_options.py` writes the tables."""
-    spec = spec_from_file_location("make_options", ROOT / "docs" / "make_options.py")
-    options = module_from_spec(spec)
-    spec.loader.exec_module(options)
+    options = script("make_options")
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     for name, command in options.commands():
         assert options.table(name, command) in page, f"the table of {name} is missing or old: docs/make_options.py"
