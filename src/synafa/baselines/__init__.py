@@ -1,4 +1,4 @@
-"""Ten published policies behind one batched `propose`: dataset -> policy. See `REGISTRY` and `train`."""
+"""The published policies behind one batched `propose`: dataset -> policy. See `REGISTRY` and `train`."""
 
 from __future__ import annotations
 
