@@ -16,6 +16,8 @@ from synafa.stats import (
     benjamini_hochberg,
     cluster_bootstrap,
     cluster_bootstrap_correlation,
+    clustered_correlation_values,
+    clustered_mean_values,
     holm,
     instance_bootstrap,
 )
@@ -114,3 +116,28 @@ def test_no_tests_reject_nothing():
 def test_a_missing_pvalue_is_refused():
     with pytest.raises(SynafaError, match="between 0 and 1"):
         holm([0.1, np.nan])
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("method", ["mean", "pearson", "spearman"])
+def test_row_values_have_the_statistic_as_their_mean_and_the_clusters_error_as_their_own(method: str, seed: int):
+    """The mean over rows is the statistic itself; the spread of that mean is what resampling whole clusters gives."""
+    x, y, clusters = _swaps(400, seed)
+    if method == "mean":
+        values, expected = clustered_mean_values(x, clusters, 400), x.mean()
+        wide = cluster_bootstrap(x, clusters, n_resamples=4000)
+    else:
+        values = clustered_correlation_values(x, y, clusters, 400, method)
+        statistic = scipy.stats.pearsonr if method == "pearson" else scipy.stats.spearmanr
+        expected = statistic(x, y).statistic
+        wide = cluster_bootstrap_correlation(x, y, clusters, method=method, n_resamples=4000)
+    assert values.mean() == pytest.approx(expected, abs=1e-12)
+    error = values.std(ddof=1) / np.sqrt(400)
+    assert 2 * 1.96 * error == pytest.approx(wide.high - wide.low, rel=0.1)
+
+
+def test_row_values_of_a_constant_side_are_missing_and_another_method_is_refused():
+    x, _, clusters = _swaps(10, 0)
+    assert np.isnan(clustered_correlation_values(x, np.ones_like(x), clusters, 10)).all()
+    with pytest.raises(SynafaError, match="pearson"):
+        clustered_correlation_values(x, x, clusters, 10, "kendall")

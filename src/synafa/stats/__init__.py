@@ -11,7 +11,13 @@ from synafa.stats.hierarchical import HierarchicalResult, hierarchical_bootstrap
 from synafa.stats.multiplicity import MultiplicityResult, adjusted_stars, benjamini_hochberg, holm, pvalue_text
 from synafa.stats.paired import PairedResult, SignTestResult, paired_bootstrap, paired_bootstrap_statistic, sign_test
 from synafa.stats.permutation import PairPermutationResult, pair_permutation_test, pair_table
-from synafa.stats.row_values import auroc_values, balanced_accuracy_values, log_loss_values
+from synafa.stats.row_values import (
+    auroc_values,
+    balanced_accuracy_values,
+    clustered_correlation_values,
+    clustered_mean_values,
+    log_loss_values,
+)
 from synafa.stats.shares import normal_interval, roc_area, wilson_interval
 
 __all__ = [
@@ -27,6 +33,8 @@ __all__ = [
     "benjamini_hochberg",
     "cluster_bootstrap",
     "cluster_bootstrap_correlation",
+    "clustered_correlation_values",
+    "clustered_mean_values",
     "hierarchical_bootstrap",
     "holm",
     "instance_bootstrap",

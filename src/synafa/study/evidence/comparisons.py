@@ -200,18 +200,23 @@ def difference_over(values: np.ndarray) -> Difference:
 
 
 def share_of(correct: np.ndarray) -> Difference:
-    """The mean of values (n,) or (judges, n) with its interval over rows and judges, e.g. an accuracy."""
-    return difference_over(np.atleast_2d(correct)[:, None].astype(np.float64))
+    """The mean of values (n,), (judges, n) or (judges, runs, n) with its interval, e.g. an accuracy."""
+    return difference_over(as_cube(correct))
+
+
+def as_cube(values: np.ndarray) -> np.ndarray:
+    """(n,) or (judges, n) -> float64 (judges, runs, n), a single run."""
+    x = np.asarray(values, dtype=np.float64)
+    return x if x.ndim == 3 else np.atleast_2d(x)[:, None]
 
 
 def against_values(
     judges: Sequence[int], correct: np.ndarray, other: tuple[tuple[int, ...], np.ndarray] | None
 ) -> Difference | None:
-    """`correct` (judges, n) of a policy that is no policy unit, minus the values of one that is."""
+    """`correct` (judges, n) or (judges, runs, n) of a policy that is no unit, minus the values of one that is."""
     if other is None:
         return None
-    values = np.atleast_2d(correct).astype(np.float64)[:, None]
-    gap = paired((tuple(judges), values), other)
+    gap = paired((tuple(judges), as_cube(correct)), other)
     return None if gap is None else difference_over(gap)
 
 

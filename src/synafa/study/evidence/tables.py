@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from synafa.stats.multiplicity import adjusted_stars, pvalue_text
 from synafa.study.evidence.duplicates import counted_as
 from synafa.study.evidence.paper import PaperValue
@@ -67,6 +69,22 @@ class ReportRow:
     ) -> ReportRow:
         """A difference with its interval and p-value; the table it stands in adjusts its star."""
         return cls(labels, here, paper, low, high, p < 0.05, note=note, spread=spread, p=p, beside=beside)
+
+    @classmethod
+    def repeated(
+        cls,
+        labels: tuple[str, ...],
+        values: Sequence[float] | np.ndarray,
+        paper: PaperValue | None,
+        digits: int | None = None,
+        note: str = "",
+    ) -> ReportRow:
+        """A number that was found several times, once a run: the mean, and where one more would lie."""
+        from synafa.stats import prediction_interval
+
+        here = float(np.mean(values)) if len(values) else None
+        spread = prediction_interval(values) if len(values) > 1 else None
+        return cls(labels, here, paper, spread=spread, digits=digits, note=note)
 
     @property
     def verdict(self) -> Verdict | None:
