@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
 from synafa.analysis.objective import local_search
 from synafa.datasets import Dataset, load
@@ -28,7 +29,7 @@ from synafa.study.experiments import (
 )
 from synafa.study.experiments.branching import branching, prefixes
 from synafa.study.experiments.contract import load_experiments
-from synafa.study.experiments.mnist import acquired, amortised_group, exact_policy, narrowed, widened, with_tables
+from synafa.study.experiments.mnist import acquired, amortised_tables, exact_policy, narrowed, widened, with_tables
 from synafa.study.experiments.shared import fit_synafa
 
 MINE = ("physionet-validation", "mnist-loop", "amortised", "local-search", "alignment", "collapse", "gating")
@@ -56,6 +57,14 @@ class Sharp:
     def predict_proba(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
         weights = np.linspace(-1, 1, values.shape[1])
         one = 1 / (1 + np.exp(-(values * mask) @ weights - 0.1 * mask @ weights[::-1]))
+        return np.stack([1 - one, one], axis=1)
+
+
+class Blunt:
+    """Another, which sees a weighted mean of the values alone."""
+
+    def predict_proba(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        one = 0.2 + 0.6 * (values * mask) @ np.linspace(0, 1, values.shape[1]) / values.shape[1]
         return np.stack([1 - one, one], axis=1)
 
 
@@ -136,12 +145,21 @@ def test_changes_of_utility_add_up_along_a_search(dataset: Dataset, policy: SynA
     mask[:, [6, 7, 8]] = True
     found = local_search(policy.tables_, policy.codes(begin.X), mask)
     assert len(found.row) > len(mask) // 2
-    row, arrays = swaps.swap_utilities(unit, begin, Sharp(), mask, found)
+    row, arrays = swaps.swap_utilities(unit, begin, [Sharp(), Blunt()], mask, found)
+    change, _ = swaps.swap_changes(begin, Sharp(), mask, found, np.random.default_rng(0))
     start, end = (swaps._utility(Sharp(), begin, np.arange(len(mask)), m) for m in (mask, found.mask))
-    gained = np.bincount(arrays["row"], arrays["dU"], minlength=len(mask))
+    gained = np.bincount(found.row, change, minlength=len(mask))
     assert np.allclose(gained, end - start, atol=1e-5)
     assert row["accepted"] == len(found.row)
-    assert row["rho"] == pytest.approx(np.corrcoef(found.delta, arrays["dU"])[0, 1], abs=1e-6)
+    assert arrays["aligned_rho"].shape == (2, len(mask))
+    blunt, _ = swaps.swap_changes(begin, Blunt(), mask, found, np.random.default_rng(0))
+    for judge, dU in enumerate((change, blunt)):
+        rank = spearmanr(found.delta, dU).statistic
+        assert arrays["aligned_rho"][judge].mean() == pytest.approx(np.corrcoef(found.delta, dU)[0, 1], abs=1e-6)
+        assert arrays["aligned_spearman"][judge].mean() == pytest.approx(rank, abs=1e-6)
+        assert arrays["aligned_dU"][judge].mean() == pytest.approx(dU.mean(), abs=1e-6)
+        assert arrays["aligned_up"][judge].mean() == pytest.approx((dU > 0).mean(), abs=1e-6)
+    assert row["rho"] == pytest.approx(arrays["aligned_rho"].mean(), abs=1e-6)
 
 
 def test_a_random_replacement_is_never_a_member() -> None:
@@ -156,9 +174,9 @@ def test_amortised_tables_are_computed_once(dataset: Dataset, monkeypatch, tmp_p
     from synafa.information.amortised import AmortisedEstimator
 
     monkeypatch.setenv("SYNAFA_CACHE", str(tmp_path))
-    first = amortised_group(dataset, "base", quick=True)
+    first = amortised_tables(dataset, "base", 0, quick=True)
     monkeypatch.setattr(AmortisedEstimator, "fit", None)
-    again = amortised_group(dataset, "base", quick=True)
+    again = amortised_tables(dataset, "base", 0, quick=True)
     assert np.array_equal(first["36000 corrected"].tables.cond, again["36000 corrected"].tables.cond)
 
 

@@ -16,6 +16,7 @@ from synafa.study.evidence.overview import overview_figure
 from synafa.study.experiments import alignment, gating, local_search, mnist_loop
 from synafa.study.experiments.benchmark_measures import positive_share_figure
 from synafa.study.experiments.shared import EIGHT, policy_units
+from synafa.study.experiments.swaps import FIGURES
 from tests.study.test_units_and_sweeps import finished
 
 ROWS = 400
@@ -37,8 +38,9 @@ def searched(settings: Settings, gain: dict[str, int], rho: dict[str, float]) ->
         change = gain.get(name, 0)
         before[: max(-change, 0)], after[: max(change, 0)] = 1, 1
         arrays = {"before": before, "after_corrected": after, "after_uncorrected": after}
-        value = rho.get(name, 0.0)
-        row = {"search": "corrected", "n": ROWS, "accepted": 10, "swaps": 10, "dU": 0.0, "rho": value, "budget": budget}
+        arrays |= {f"aligned_{figure}": np.zeros((2, ROWS)) for figure in FIGURES}
+        arrays["aligned_rho"] = rho.get(name, 0.0) + np.tile(np.linspace(-0.01, 0.01, ROWS), (2, 1))
+        row = {"search": "corrected", "n": ROWS, "accepted": 10, "swaps": 10, "budget": budget}
         store.save(unit, Outcome("done", [row], arrays))
     return Results.read(local_search.units(settings), settings)
 

@@ -29,7 +29,6 @@ from synafa.study.experiments.benchmark_measures import (
 from synafa.study.experiments.shared import (
     EIGHT,
     REFERENCES,
-    SECOND_VARIANTS,
     Difference,
     advantages,
     compare,
@@ -58,7 +57,8 @@ COVERS = (
     "appendix-ckd-sign-test",
 )
 GENERATIVE = ("eddi", "eddi-builtin", "odin-model-based", "odin-model-free")
-# Seconds each even when quick: then on CKD only, and of two variants of one method only the paper's.
+SECOND_VARIANTS = ("eddi-builtin", "odin-model-free")  # of methods that the paper ran mostly in the other one
+# Seconds each even when quick: then on CKD only, and no second variants.
 _SLOW = ("gdfs", "dime", "jafa", "ol-with-mask", "ol-without-mask", *GENERATIVE)
 
 

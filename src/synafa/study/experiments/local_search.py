@@ -1,8 +1,9 @@
 """May the policy change its mind? Acquired sets revised by single swaps under the diagnostic objective T(S).
 
 Each unit starts from the deployed policy's own sets at one budget, searches with the corrected and the uncorrected
-procedure, and measures accuracy before and after. The accepted swaps' changes of T and of utility go with it
-(`alignment` reports them), because they come from the same search.
+procedure, and measures accuracy before and after under every judge. The accepted swaps' changes of T and of utility go
+with it (`alignment` reports them), because they come from the same search. A setting with trained tables is searched
+once for each training of its forests.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from synafa.report.figures import new_figure, zero_line
 from synafa.report.style import COLOURS
 from synafa.study import Figure, Headline, PlainTable, ReportRow, ReportTable, Settings, Unit
 from synafa.study.engine.results import Results
-from synafa.study.evidence.comparisons import array, difference_of
-from synafa.study.evidence.paper import find_value, paper_value
+from synafa.study.evidence.comparisons import Difference, difference_over, one_run_each, share_of, values_of
+from synafa.study.evidence.paper import PaperValue, find_value, paper_value
 from synafa.study.evidence.tables import starred
 from synafa.study.experiments import amortised, mnist, mnist_loop
 from synafa.study.experiments.shared import classifier_unit, load_dataset, unit_judges
@@ -26,7 +27,7 @@ from synafa.study.experiments.swaps import swap_utilities
 
 NAME = "local-search"
 TITLE = "Non-greedy revision of the acquired sets"
-VERSION = 2
+VERSION = 3
 COVERS = ("failure-summary", "local-search-progression", "local-search-generalization")
 
 
@@ -51,7 +52,7 @@ SETTINGS = (
 )
 NINE = ("mnist-informative", "physionet", "miniboone")  # the paper's nine settings
 SUBSAMPLE = 1000
-GROUPS = {"mnist-informative": "informative", "mnist-amortised": "base"}  # the forests behind amortised tables
+FORESTS = {"mnist-informative": "informative", "mnist-amortised": "base"}  # the kind of forests behind trained tables
 _BASE_SECONDS = {"physionet": 0.5, "miniboone": 40.0}
 _SECONDS = {"mnist-90": 0.1, "physionet": 0.1, "miniboone": 3.0}  # for each feature of the budget
 
@@ -61,26 +62,17 @@ def units(settings: Settings) -> list[Unit]:
     for setting in SETTINGS:
         if setting.dataset not in settings.datasets:
             continue
-        needs = [classifier_unit(settings, setting.dataset)]
-        if setting.name in GROUPS:
-            needs.append(amortised.group_unit(settings, GROUPS[setting.name]))
+        classifiers = classifier_unit(settings, setting.dataset)
         budgets = setting.budgets[:1] if settings.quick and setting.dataset == "mnist-loop" else setting.budgets
-        for budget in budgets:
-            found.append(
-                settings.unit(
-                    NAME,
-                    __name__,
-                    VERSION,
-                    {
-                        "setting": setting.name,
-                        "dataset": setting.dataset,
-                        "budget": budget,
-                        "judges": list(settings.judges(setting.dataset)),
-                    },
-                    needs=tuple(needs),
-                    cost=_BASE_SECONDS.get(setting.name, 6.0) + _SECONDS.get(setting.name, 0.5) * budget,
-                )
-            )
+        kind = FORESTS.get(setting.name)
+        for training in amortised.trainings(settings) if kind else (0,):
+            needs = (classifiers, *([amortised.forest_unit(settings, kind, training)] if kind else []))
+            for budget in budgets:
+                parameters = {"setting": setting.name, "dataset": setting.dataset, "budget": budget}
+                parameters |= {"judges": list(settings.judges(setting.dataset))}
+                parameters |= {"training": training} if kind else {}
+                cost = _BASE_SECONDS.get(setting.name, 10.0) + _SECONDS.get(setting.name, 1.0) * budget
+                found.append(settings.unit(NAME, __name__, VERSION, parameters, needs=needs, cost=cost))
     if "mnist-loop" in settings.datasets:
         found += mnist_loop.baseline_units(settings)  # the gap to CAE
     return found
@@ -112,8 +104,8 @@ class Start:
         return mnist.widened(mask, self.features, self.dataset.n_features)
 
 
-def start(name: str, quick: bool) -> Start:
-    """The policy and rows of a setting."""
+def start(name: str, quick: bool, training: int = 0) -> Start:
+    """The policy and rows of a setting; `training` says which forests, where its tables are trained."""
     if name in ("physionet", "miniboone"):
         dataset = load_dataset(name, 0, quick)
         return Start(dataset, mnist.exact_policy(dataset), None)
@@ -123,16 +115,16 @@ def start(name: str, quick: bool) -> Start:
         return Start(dataset, mnist.exact_policy(mnist.narrowed(dataset, features)), features)
     policy = mnist.exact_policy(dataset)
     if name == "mnist-informative":
-        policy = mnist.with_tables(policy, mnist.deployed_tables(dataset, quick))
+        policy = mnist.with_tables(policy, mnist.deployed_tables(dataset, quick, training))
     if name == "mnist-amortised":
-        policy = mnist.with_tables(policy, mnist.all_pairs_tables(dataset, quick))
+        policy = mnist.with_tables(policy, mnist.all_pairs_tables(dataset, quick, training))
     return Start(dataset, policy, None)
 
 
 def run(unit: Unit) -> dict[str, Any]:
     from synafa.analysis.objective import local_search, set_objective
 
-    begin = start(unit["setting"], unit.quick)
+    begin = start(unit["setting"], unit.quick, unit.parameters.get("training", 0))
     judges = unit_judges(unit, begin.dataset)
     masks, _ = mnist.acquired(begin.policy, begin.searched, (unit["budget"],))
     mask, codes, tables = masks[unit["budget"]], begin.policy.codes(begin.searched), begin.policy.tables_
@@ -156,7 +148,7 @@ def run(unit: Unit) -> dict[str, Any]:
             "falling_swaps": int((found.delta < 0).sum()),
         }
         if search == "corrected":
-            aligned, more = swap_utilities(unit, begin, judges.models[0], mask, found)
+            aligned, more = swap_utilities(unit, begin, judges.models, mask, found)
             row |= aligned
             arrays |= more
             chosen = _subsample(len(begin.y))
@@ -171,10 +163,24 @@ def _subsample(n: int) -> np.ndarray:
     return np.sort(np.random.default_rng(0).choice(n, min(SUBSAMPLE, n), replace=False))
 
 
-def change(results: Results, setting: str, budget: int, search: str = "corrected") -> Any:
-    """Accuracy revised minus adaptive, or None."""
-    found = results.one(setting=setting, budget=budget)
-    return None if found is None else difference_of([found.arrays[f"after_{search}"]], [found.arrays["before"]])
+def stacked(results: Results, setting: str, budget: int, name: str) -> np.ndarray | None:
+    """A stored array of every search of this setting, float64 (judges, searches, n); None where one lacks it."""
+    found = results.where(setting=setting, budget=budget)
+    if not found or any(name not in one.arrays for one in found):
+        return None
+    return np.stack([np.atleast_2d(one.arrays[name]) for one in found], axis=1).astype(np.float64)
+
+
+def change(results: Results, setting: str, budget: int, search: str = "corrected") -> Difference | None:
+    """Accuracy revised minus adaptive, over judges and trainings of the forests, or None."""
+    before, after = (stacked(results, setting, budget, name) for name in ("before", f"after_{search}"))
+    return None if before is None or after is None else difference_over(after - before)
+
+
+def aligned(results: Results, setting: str, budget: int, name: str) -> Difference | None:
+    """A figure of the accepted swaps (`swaps.FIGURES`), over judges and trainings of the forests, or None."""
+    values = stacked(results, setting, budget, f"aligned_{name}")
+    return None if values is None or not np.isfinite(values).all() else difference_over(values)
 
 
 def present(results: Results) -> list[Setting]:
@@ -200,13 +206,21 @@ def _failure(results: Results) -> ReportTable:
             else:
                 numbers = (found.value, found.low, found.high, found.p)
                 rows.append(ReportRow.tested((*labels, "change of accuracy"), *numbers, paper, spread=found.spread))
-            row = (results.select(setting=setting.name, budget=budget, search="corrected") or [{}])[0]
             for shown, column, name in (("mean change of utility", "mean dU", "dU"), ("rho(dT, dU)", "rho", "rho")):
                 paper = paper_value("failure-summary", where, column)
-                low, high = row.get(f"{name}_low"), row.get(f"{name}_high")
-                rows.append(ReportRow((*labels, shown), row.get(name), paper, low, high))
-    note = "Utility is the shared classifier's probability of the true class; intervals resample test rows."
+                rows.append(figure_row((*labels, shown), aligned(results, setting.name, budget, name), paper))
+    note = (
+        "Utility is the shared classifier's probability of the true class; means over judges and trainings of the "
+        "forests, intervals over test rows, judges and trainings."
+    )
     return ReportTable("Revision under T(S)", "failure-summary", ("setting", "budget", "figure"), rows, note)
+
+
+def figure_row(labels: tuple[str, ...], found: Difference | None, paper: PaperValue | None, **more: Any) -> ReportRow:
+    """A mean with its interval and spread, which is not tested; `more` as of `ReportRow`."""
+    if found is None:
+        return ReportRow(labels, None, paper, **more)
+    return ReportRow(labels, found.value, paper, found.low, found.high, spread=found.spread, **more)
 
 
 def _generalisation(results: Results) -> ReportTable:
@@ -237,38 +251,42 @@ def _generalisation(results: Results) -> ReportTable:
 
 def _progression(results: Results) -> ReportTable:
     """Budget 20 on MNIST-loop: accuracies, share of the gap to CAE, and T."""
-    from synafa.stats import normal_interval
-
-    found = results.one(setting="mnist-informative", budget=20)
-    cae = array(results, "correct", "cae", 20, dataset="mnist-loop")
-    columns = ("adaptive", "revised", "CAE gap closed percent", "T before", "T after")
+    where = ("mnist-informative", 20)
+    before, after, T_before, T_after = (
+        stacked(results, *where, name) for name in ("before", "after_corrected", "T_before", "T_after")
+    )
+    cae = values_of(results, "cae", 20, dataset="mnist-loop")
+    first = results.one(setting=where[0], budget=where[1], training=0)
     rows = []
     for label in ("1000", "12000"):
-        figures_ = dict.fromkeys(columns) if found is None else _progress(found.arrays, cae, label == "1000")
-        for column in columns:
+        part = slice(None) if first is None or label == "12000" else first.arrays["subsample"]
+        note = "a subsample of our own; the paper's is not known" if label == "1000" else ""
+        for column, values in (("adaptive", before), ("revised", after)):
+            found = None if values is None else share_of(values[..., part])
             paper = paper_value("local-search-progression", label, column)
-            low, high = None, None
-            value = figures_[column]
-            if column in ("adaptive", "revised") and value is not None:
-                low, high = normal_interval(value, int(label))
-            note = "a subsample of our own; the paper's is not known" if label == "1000" else ""
-            rows.append(ReportRow((f"{int(label):,} rows", column), value, paper, low, high, note=note))
-    return ReportTable("MNIST-loop at D = 784, budget 20", "local-search-progression", ("rows", "figure"), rows)
+            rows.append(figure_row((f"{int(label):,} rows", column), found, paper, note=note))
+        shares = _closed(before, after, None if cae is None else cae[1], part)
+        T = [[] if values is None else values[0][:, part].mean(axis=1) for values in (T_before, T_after)]
+        for column, runs in (("CAE gap closed percent", shares), ("T before", T[0]), ("T after", T[1])):
+            paper = paper_value("local-search-progression", label, column)
+            rows.append(ReportRow.repeated((f"{int(label):,} rows", column), runs, paper, note=note))
+    return ReportTable(
+        "MNIST-loop at D = 784, budget 20",
+        "local-search-progression",
+        ("rows", "figure"),
+        rows,
+        "T and the closed share: means over trainings of the forests, the share over judges and trainings of CAE too.",
+    )
 
 
-def _progress(arrays: dict[str, np.ndarray], cae: np.ndarray | None, part: bool) -> dict[str, float | None]:
-    rows = arrays["subsample"] if part else slice(None)
-    before, after = (float(np.atleast_2d(arrays[name])[:, rows].mean()) for name in ("before", "after_corrected"))
-    closed = None
-    if cae is not None and float(cae[rows].mean()) != before:
-        closed = 100 * (after - before) / (float(cae[rows].mean()) - before)
-    return {
-        "adaptive": before,
-        "revised": after,
-        "CAE gap closed percent": closed,
-        "T before": float(arrays["T_before"][rows].mean()),
-        "T after": float(arrays["T_after"][rows].mean()),
-    }
+def _closed(before: np.ndarray | None, after: np.ndarray | None, cae: np.ndarray | None, part: Any) -> np.ndarray:
+    """Percent of the gap to CAE that the search closes: one value a judge, forest and training of CAE together."""
+    if before is None or after is None or cae is None:
+        return np.empty(0)
+    start, end, goal = (one_run_each(values[..., part].mean(axis=2)) for values in (before, after, cae))
+    count = min(len(start), len(end), len(goal))
+    start, end, goal = start[:count], end[:count], goal[:count]
+    return np.asarray(100 * (end - start) / (goal - start))
 
 
 def _searches(results: Results) -> PlainTable:
@@ -281,10 +299,11 @@ def _searches(results: Results) -> PlainTable:
                 gap = change(results, setting.name, budget, search)
                 if not found or gap is None:
                     continue
-                row = found[0]
                 gaps.append(gap)
-                swaps = (f"{row['swaps']:,}", f"{row['falling_swaps']:,}", f"{100 * row['converged']:.1f} %")
-                rows.append((setting.title, budget, search, *swaps, row["T_before"], row["T_after"]))
+                names = ("swaps", "falling_swaps", "converged", "T_before", "T_after")
+                mean = {name: float(np.mean([row[name] for row in found])) for name in names}
+                swaps = (f"{mean['swaps']:,.0f}", f"{mean['falling_swaps']:,.0f}", f"{100 * mean['converged']:.1f} %")
+                rows.append((setting.title, budget, search, *swaps, mean["T_before"], mean["T_after"]))
     shown = starred([gap.value for gap in gaps], [gap.p for gap in gaps], digits=4)
     rows = [(*row, text) for row, text in zip(rows, shown)]
     return PlainTable(
@@ -302,7 +321,8 @@ def _searches(results: Results) -> PlainTable:
             "accuracy",
         ),
         rows,
-        note="The uncorrected search judges both sides of a swap by the unchanged set, so that T may fall. "
+        note="Means over trainings of the forests. "
+        "The uncorrected search judges both sides of a swap by the unchanged set, so that T may fall. "
         "Not converged: still swapping after 200 rounds.",
         digits=3,
     )
@@ -321,7 +341,7 @@ def figures(results: Results) -> list[Figure]:
         colour = COLOURS[colours[setting.name]]
         rows = [results.select(setting=setting.name, budget=last, search="corrected")]
         if rows[0]:
-            values = [rows[0][0]["accuracy_before"], rows[0][0]["accuracy_after"]]
+            values = [np.mean([row[f"accuracy_{when}"] for row in rows[0]]) for when in ("before", "after")]
             left.bar([index - 0.2, index + 0.2], values, 0.36, color=[colour + "66", colour])
             for x, value in zip((index - 0.2, index + 0.2), values):
                 left.text(x, value, f"{value:.3f}", ha="center", va="bottom", fontsize=7)
@@ -379,8 +399,8 @@ def headline(results: Results) -> list[Headline]:
         ("mnist-amortised", "forests that learn from all pairs", 4),
         ("mnist-exact", "exact tables of all 784 pixels", 5),
     ):
-        other = [change(results, name, b) for b in (5, 10, 20)]
-        if all(d is not None for d in other):
+        other = [d for d in (change(results, name, b) for b in (5, 10, 20)) if d is not None]
+        if len(other) == 3:
             shown = ", ".join(starred([d.value for d in other], [d.p for d in other]))
             lines.append(Headline(f"With {what} the search changes accuracy by {shown} (5, 10, 20).", rank=rank))
     return lines

@@ -1,7 +1,8 @@
 """What the MNIST-loop experiments share: the images, the pool of 90 pixels, and SynAFA with other information tables.
 
-The amortised tables come in groups that share one fit of the forests. A group is computed once and kept in the cache,
-addressed by its settings and the dataset's content, like the shared classifiers.
+The amortised tables come in kinds of forests, each trained several times; the tables asked of one training share its
+fit. They are computed once and kept in the cache, addressed by their settings and the dataset's content, like the
+shared classifiers.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from synafa.arrays import read_file, write_file
 from synafa.datasets.dataset import Dataset
 from synafa.files import cache_dir, content_hash
 from synafa.information.tables import InformationTables
-from synafa.study.evidence.comparisons import share_of
 from synafa.study.evidence.names import budgets_of
 from synafa.study.experiments.shared import fit_synafa, load_dataset
 
@@ -29,10 +29,10 @@ CONTROL_ROWS = 4000  # test rows of the paper's 90-pixel control
 
 @dataclass(frozen=True)
 class Configuration:
-    """One amortised table: `group` is the fit it belongs to, `paper` the paper's name of it, "" where it has none."""
+    """One amortised table: `kind` of forests it is asked of, `paper` the paper's name of it, "" where it has none."""
 
     name: str
-    group: str
+    kind: str
     k_infer: int
     sampling: str
     paper: str = ""
@@ -40,42 +40,35 @@ class Configuration:
     @property
     def title(self) -> str:
         """All pairs or informative ones: the paper does not say among which pairs its forests learned."""
-        return self.name.removesuffix(" informative") if GROUPS[self.group].informative else f"{self.name}, all pairs"
+        return self.name.removesuffix(" informative") if KINDS[self.kind].informative else f"{self.name}, all pairs"
 
 
 @dataclass(frozen=True)
-class Group:
-    """One fit of the forests: seed, sample sizes of the training draws, reference pairs among informative pixels?"""
+class Forests:
+    """A kind of forests: sample sizes of the training draws, reference pairs among informative pixels?"""
 
-    seed: int
     k_range: tuple[int, int]
     informative: bool
 
 
 # The paper does not say how far it extended the range.
-GROUPS = {
-    "informative": Group(0, (20, 300), True),
-    "informative seed 1": Group(1, (20, 300), True),
-    "informative extended": Group(0, (20, 36_000), True),
-    "base": Group(0, (20, 300), False),
-    "seed 1": Group(1, (20, 300), False),
-    "extended": Group(0, (20, 36_000), False),
+KINDS = {
+    "informative": Forests((20, 300), True),
+    "informative extended": Forests((20, 36_000), True),
+    "base": Forests((20, 300), False),
+    "extended": Forests((20, 36_000), False),
 }
 CONFIGURATIONS = (
     Configuration("original informative", "informative", 150, "replacement", "original"),
     Configuration("36000 with replacement informative", "informative", 36_000, "replacement", "36000 with replacement"),
-    Configuration("36000 seed 1 informative", "informative seed 1", 36_000, "replacement", "36000 seed 1"),
     Configuration(
         "36000 extended k-range informative", "informative extended", 36_000, "replacement", "36000 extended k-range"
     ),
     Configuration("36000 corrected informative", "informative", 36_000, "corrected", "36000 corrected"),
-    Configuration("36000 corrected seed 1 informative", "informative seed 1", 36_000, "corrected"),
     Configuration("original", "base", 150, "replacement"),
     Configuration("36000 with replacement", "base", 36_000, "replacement"),
-    Configuration("36000 seed 1", "seed 1", 36_000, "replacement"),
     Configuration("36000 extended k-range", "extended", 36_000, "replacement"),
     Configuration("36000 corrected", "base", 36_000, "corrected"),
-    Configuration("36000 corrected seed 1", "seed 1", 36_000, "corrected"),
 )
 DEPLOYED = "36000 corrected informative"  # the table behind the main MNIST-loop results
 ALL_PAIRS = "36000 corrected"  # the same, with reference pairs among all pixels
@@ -84,7 +77,7 @@ CONTROL = (150, 1000, 36_000)
 
 @dataclass(frozen=True)
 class Amortised:
-    """Estimated tables with the processor seconds of the fit (shared by a group) and of asking the forests."""
+    """Estimated tables with the processor seconds of the fit (shared by a training) and of asking the forests."""
 
     tables: InformationTables
     fit_seconds: float
@@ -134,18 +127,23 @@ def exact_policy(dataset: Dataset) -> Any:
     return fit_synafa("synafa", dataset)
 
 
-def amortised_group(dataset: Dataset, group: str, quick: bool, control: bool = False) -> dict[str, Amortised]:
-    """The group's tables by name, from the cache or computed now; `control`: sample sizes of the 90-pixel control."""
-    seed, k_range, informative = GROUPS[group].seed, GROUPS[group].k_range, GROUPS[group].informative
-    wanted = [one for one in CONFIGURATIONS if one.group == group]
+def amortised_tables(
+    dataset: Dataset, kind: str, training: int, quick: bool, control: bool = False
+) -> dict[str, Amortised]:
+    """The tables asked of one training of the forests, by name, from the cache or computed now.
+
+    `training` is the seed of the forests; `control` asks for the sample sizes of the 90-pixel control.
+    """
+    k_range, informative = KINDS[kind].k_range, KINDS[kind].informative
+    wanted = [one for one in CONFIGURATIONS if one.kind == kind]
     if quick:
         wanted = [one for one in wanted if one.name in (DEPLOYED, ALL_PAIRS)]
     if control:
-        wanted = [Configuration(str(k), group, k, "corrected") for k in CONTROL]
+        wanted = [Configuration(str(k), kind, k, "corrected") for k in CONTROL]
     size: dict[str, Any] = {"reference_pairs": 100, "draws": 3, "trees": 10} if quick else {}
     if informative:
         size["informative"] = True
-    config = {"version": 2, "seed": seed, "k_range": k_range, "size": size}
+    config = {"version": 2, "seed": training, "k_range": k_range, "size": size}
     folder = cache_dir() / "tables"
     paths = {
         one.name: folder
@@ -153,18 +151,18 @@ def amortised_group(dataset: Dataset, group: str, quick: bool, control: bool = F
         for one in wanted
     }
     if not all(_usable(path) for path in paths.values()):
-        _compute(dataset, wanted, paths, seed, k_range, size)
+        _compute(dataset, wanted, paths, training, k_range, size)
     return {name: _load(path) for name, path in paths.items()}
 
 
-def deployed_tables(dataset: Dataset, quick: bool) -> InformationTables:
+def deployed_tables(dataset: Dataset, quick: bool, training: int = 0) -> InformationTables:
     """The sampling-corrected tables of SynAFA v2."""
-    return amortised_group(dataset, "informative", quick)[DEPLOYED].tables
+    return amortised_tables(dataset, "informative", training, quick)[DEPLOYED].tables
 
 
-def all_pairs_tables(dataset: Dataset, quick: bool) -> InformationTables:
+def all_pairs_tables(dataset: Dataset, quick: bool, training: int = 0) -> InformationTables:
     """The same, but their forests learned from pairs of any pixels."""
-    return amortised_group(dataset, "base", quick)[ALL_PAIRS].tables
+    return amortised_tables(dataset, "base", training, quick)[ALL_PAIRS].tables
 
 
 def _compute(
@@ -208,14 +206,6 @@ def _load(path: Any) -> Amortised:
     fields: dict[str, Any] = {name: arrays[name] for name in _FIELDS}
     tables = InformationTables(**fields, specific=None)
     return Amortised(tables, float(arrays["seconds"][0]), float(arrays["seconds"][1]))
-
-
-def accuracy_interval(correct: np.ndarray | None) -> tuple[float | None, float | None]:
-    """The 95 % interval of the share of correct rows, (n,) or (judges, n), over rows and judges; nothing of nothing."""
-    if correct is None:
-        return None, None
-    found = share_of(correct)
-    return found.low, found.high
 
 
 def acquired(policy: Any, X: np.ndarray, budgets: tuple[int, ...] = BUDGETS) -> tuple[dict[int, np.ndarray], Any]:

@@ -22,7 +22,7 @@ from synafa.study.experiments.mnist import (
     BUDGETS,
     CONFIGURATIONS,
     acquired,
-    amortised_group,
+    amortised_tables,
     exact_policy,
     images,
     probabilities,
@@ -44,7 +44,7 @@ def mnist_starts() -> Iterator[tuple[str, Start]]:
     dataset = images()
     policy = exact_policy(dataset)
     for one in CONFIGURATIONS:
-        tables = amortised_group(dataset, one.group, quick=False)[one.name].tables
+        tables = amortised_tables(dataset, one.kind, 0, quick=False)[one.name].tables
         yield one.title, Start(dataset, with_tables(policy, tables), None)
     yield "exact tables", Start(dataset, policy, None)
     yield "90 pixels, exact", start("mnist-90", quick=False)

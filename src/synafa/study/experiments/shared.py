@@ -51,7 +51,6 @@ OWN = ("synafa", "synafa-no-pairs", "synafa-masked", "synafa-strict", *_UNCORREC
 PLANS = plan_policies.METHODS
 REFERENCES = ("random", "static-single", "static-pair", "all-features")
 EIGHT = ("aaco", "permutation", "cae", "gdfs", "dime", "jafa", "ol-with-mask", "ol-without-mask")
-SECOND_VARIANTS = ("eddi-builtin", "odin-model-free")  # of methods that the paper ran in the other one: once
 THREE = ("aaco", "cae", "permutation")
 _DATASET_PARAMETERS = ("alpha", "fraction", "n", "noise", "target")
 _QUICK_ROWS = (360, 120, 120)  # training, validation, test
@@ -153,8 +152,6 @@ def repetitions(settings: Settings, dataset: str, method: str) -> int:
     """How often a method is trained or drawn on one instance of a dataset."""
     from synafa.baselines import REGISTRY
 
-    if method in SECOND_VARIANTS:
-        return 1
     if method in PLANS:
         return settings.repeats.plans
     drawn = method == "random" or method.startswith("aaco")

@@ -1,10 +1,12 @@
 """What the accepted swaps of a local search do to utility: the change of T and of U of each, and random ones beside.
 
-U is the shared classifier's probability of the true class; the control replaces the same member by a random outsider.
+U is the shared classifier's probability of the true class, one U for each judge; the control replaces the same member
+by a random outsider.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,17 +17,27 @@ from synafa.study.experiments.mnist import probabilities
 if TYPE_CHECKING:
     from synafa.analysis.objective import LocalSearch
 
+FIGURES = ("dU", "rho", "spearman", "up", "up_random")
 _BLOCK = 8192  # swaps whose masks are held at once
 
 
 def swap_utilities(
-    unit: Unit, begin: Any, classifier: Any, mask: np.ndarray, found: LocalSearch
+    unit: Unit, begin: Any, judges: Sequence[Any], mask: np.ndarray, found: LocalSearch
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The figures of one setting's accepted swaps, and dT and dU of each."""
-    rng = np.random.default_rng([unit.seed, unit["budget"], 7])
-    change, at_random = swap_changes(begin, classifier, mask, found, rng)
-    arrays = {"row": found.row.astype(np.int32), "dT": found.delta.astype(np.float32), "dU": change.astype(np.float32)}
-    return _figures(found, change, at_random, unit.quick), arrays
+    """The figures of one setting's accepted swaps, means over judges, and the values behind each (see `FIGURES`).
+
+    Arrays: `aligned_rho` and so on, float32 (judges, test rows), one value a judge and row whose mean is the figure.
+    """
+    row: dict[str, Any] = {"accepted": len(found.row), "rows_with_swaps": len(np.unique(found.row))}
+    if len(found.row) < 3:
+        return row, {}
+    cells = []
+    for judge in judges:
+        rng = np.random.default_rng([unit.seed, unit["budget"], 7])  # the same random replacements for every judge
+        cells.append(_values(found, *swap_changes(begin, judge, mask, found, rng)))
+    arrays = {name: np.stack([cell[name] for cell in cells]) for name in FIGURES}
+    row |= {name: float(values.mean()) for name, values in arrays.items()}
+    return row, {f"aligned_{name}": values.astype(np.float32) for name, values in arrays.items()}
 
 
 def swap_changes(
@@ -74,27 +86,15 @@ def _utility(classifier: Any, begin: Any, rows: np.ndarray, mask: np.ndarray) ->
     return found
 
 
-def _figures(found: LocalSearch, change: np.ndarray, at_random: np.ndarray, quick: bool) -> dict[str, Any]:
-    from synafa.stats import cluster_bootstrap, cluster_bootstrap_correlation
+def _values(found: LocalSearch, change: np.ndarray, at_random: np.ndarray) -> dict[str, np.ndarray]:
+    """Each figure of one judge as one value a test row."""
+    from synafa.stats import clustered_correlation_values, clustered_mean_values
 
-    if len(change) < 3:
-        return {"accepted": len(change)}
-    resamples = 500 if quick else 10_000
-    mean = cluster_bootstrap(change, found.row, n_resamples=resamples)
-    pearson = cluster_bootstrap_correlation(found.delta, change, found.row, n_resamples=resamples)
-    spearman = cluster_bootstrap_correlation(found.delta, change, found.row, "spearman", n_resamples=resamples)
-    up = cluster_bootstrap((change > 0).astype(float), found.row, n_resamples=resamples)
-    up_random = cluster_bootstrap((at_random > 0).astype(float), found.row, n_resamples=resamples)
+    where = (found.row, len(found.mask))
     return {
-        "accepted": len(change),
-        "rows_with_swaps": len(np.unique(found.row)),
-        **_named("dU", mean),
-        **_named("rho", pearson),
-        **_named("spearman", spearman),
-        **_named("up", up),
-        **_named("up_random", up_random),
+        "dU": clustered_mean_values(change, *where),
+        "rho": clustered_correlation_values(found.delta, change, *where),
+        "spearman": clustered_correlation_values(found.delta, change, *where, "spearman"),
+        "up": clustered_mean_values(change > 0, *where),
+        "up_random": clustered_mean_values(at_random > 0, *where),
     }
-
-
-def _named(name: str, result: Any) -> dict[str, float]:
-    return {name: result.estimate, f"{name}_low": result.low, f"{name}_high": result.high}
