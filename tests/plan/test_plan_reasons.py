@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from synafa.graph.shape import DecisionGraph
 from synafa.money.words import one_in, percent
 from synafa.plan.plan_tree import PlanTree
+from synafa.plan.reasons import sentence
 from tests.plan.stand_ins import bayes, context, noise
 
 
@@ -88,6 +90,23 @@ def test_a_plan_is_told_up_to_what_cannot_be_had() -> None:
     assert (told.feature, told.left_out) == (f"x{b}", (f"x{a}",))
     assert told.loss_before == pytest.approx(loss(policy, [a], rows), abs=1e-5)
     assert f"these numbers begin with x{a}, which cannot be had" in told.text
+
+
+def test_a_plan_is_told_up_to_what_the_money_left_pays_for() -> None:
+    """Something beside the plan was paid, so the plan's last step does not fit any more."""
+    policy, (a, b, c) = panel()
+    (beside,) = set(range(5)) - {a, b, c} - {max(set(range(5)) - {a, b, c})}
+    told = policy.next_feature({f"x{beside}": 0.3})
+    assert (told.feature, told.plan, told.remaining) == (f"x{a}", (f"x{b}",), 2)
+    assert told.loss_after == pytest.approx(loss(policy, [a, b], np.arange(len(policy.judge_.y))), abs=1e-5)
+    assert f"x{c}" not in told.text
+    assert policy.next_feature({}, remaining=1).plan == ()
+
+
+@pytest.mark.parametrize(("after", "words"), [(0.31, "from 0.37 to 0.31"), (0.3741, "from 0.3744 to 0.3741")])
+def test_a_gain_is_told_with_as_many_digits_as_show_it(after: float, words: str) -> None:
+    policy, _ = panel()
+    assert words in sentence(replace(policy.next_feature(), loss_before=0.3744, loss_after=after))
 
 
 def test_the_same_holds_in_a_leaf_and_for_the_runners_up() -> None:

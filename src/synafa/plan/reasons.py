@@ -182,7 +182,7 @@ class Explainer:
         item = self._item(choice)
         before, after = _losses(tree, choice.node, item)
         other, because = self._instead(j, mask, blocked)
-        last, early, out = self._ahead(choice.node, item, mask, blocked)
+        last, early, out = self._ahead(choice.node, item, mask, remaining, blocked)
         return PlanRecommendation(
             **common,
             cost=price,
@@ -202,20 +202,27 @@ class Explainer:
             node=choice.node,
         )
 
-    def _ahead(self, node: int, item: int, mask: np.ndarray, blocked: np.ndarray) -> tuple[int, list[int], list[int]]:
+    def _ahead(
+        self, node: int, item: int, mask: np.ndarray, remaining: float, blocked: np.ndarray
+    ) -> tuple[int, list[int], list[int]]:
         """How far a node's plan can be followed from an item on; what of it is known early, what cannot be had.
 
-        An item beside the plan stands for itself.
+        An item beside the plan stands for itself. What the money left does not pay for cannot be had.
         """
-        tree = self.rule.tree
+        tree, prices = self.rule.tree, self.rule.prices
         start, stop = int(tree.start[node]), int(tree.planned[node])
         if not start <= item < stop:
             return item, [], []
         features = tree.items.tolist()
-        gone = (self.rule.unavailable | blocked) & ~mask
-        last = item
-        while last + 1 < stop and not gone[features[last + 1]]:
-            last += 1
+        told, last = mask.copy(), item
+        for place in range(item, stop):
+            j = features[place]
+            if not told[j]:
+                if not self.rule.can_ask(told, remaining, blocked)[j]:
+                    break
+                remaining -= prices.now(j, np.flatnonzero(told & ~self.rule.known).tolist())
+                told |= prices.reveals[j]
+            last = place
         early = [features[place] for place in range(item + 1, last + 1) if mask[features[place]]]
         return last, early, [features[place] for place in range(start, item) if not mask[features[place]]]
 
@@ -307,7 +314,7 @@ def sentence(found: PlanRecommendation) -> str:
     told = f"over {whom}, measuring {found.feature} next{then}{early}"
     what, unit = ("cost of errors", "") if found.unit == "money" else ("loss", f" {found.unit}")
     if found.loss_after < found.loss_before:
-        told += f" lowers the expected {what} from {found.loss_before:.2f} to {found.loss_after:.2f}{unit}"
+        told += f" lowers the expected {what} from {_apart(found.loss_before, found.loss_after)}{unit}"
     else:
         told += f" leaves the expected {what} at {found.loss_before:.2f}{unit}"
     if found.why == "question":
@@ -319,6 +326,12 @@ def sentence(found: PlanRecommendation) -> str:
     if found.instead_of is not None:
         told += f"; instead of {found.instead_of}, because {found.because} is known already"
     return f"{told}."
+
+
+def _apart(before: float, after: float) -> str:
+    """Two numbers in words, with two digits or as many as tell them apart, at most five."""
+    digits = next((n for n in (2, 3, 4) if f"{before:.{n}f}" != f"{after:.{n}f}"), 5)
+    return f"{before:.{digits}f} to {after:.{digits}f}"
 
 
 def _some(names: Sequence[str]) -> str:
