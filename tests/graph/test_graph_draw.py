@@ -42,6 +42,13 @@ def test_the_picture_is_valid_and_names_every_feature_and_class(graph):
     assert {"died", "lived"} <= set(shown)
 
 
+def test_a_column_where_every_case_stops_is_no_measurement(graph):
+    steps = [text for text in texts(to_svg(graph)) if text.endswith(" measurement") or text == "the end"]
+    asking = {node.depth for node in graph.nodes if node.feature}
+    assert steps == ["first measurement", "second measurement", "the end"]
+    assert asking == {0, 1}
+
+
 def test_names_with_markup_stay_text(graph):
     ElementTree.fromstring(to_svg(graph, title='<script>alert("x")</script> & more'))
     page = to_html(graph, title="<script>x</script>")

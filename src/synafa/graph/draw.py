@@ -336,6 +336,8 @@ def cut_sentences(graph: DecisionGraph) -> tuple[str, ...]:
 
 def _step(graph: DecisionGraph, depth: int) -> str:
     """What happens in a column; a first box that is no feature stands for what is known before any measurement."""
+    if not any(node.feature for node in graph.nodes if node.depth == depth):
+        return "the end"
     if any(node.depth == 0 and node.feature and node.feature not in graph.feature_names for node in graph.nodes):
         if depth == 0:
             return "at the start"
