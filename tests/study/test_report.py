@@ -235,7 +235,8 @@ def test_the_report_says_what_units_took_beside_what_was_expected(folder: Path, 
     results = Experiment(toy).results(settings).finished
     table = times_table(results)
     taken = sum(result.record["processor_seconds"] for result in results)
-    expected = sum(result.unit.cost for result in results)
+    assert all(0.01 < result.record["core_speed"] < 100 for result in results)
+    expected = sum(result.unit.cost / result.record["core_speed"] for result in results)
     assert table.rows[-1][:5] == ("all", "", "12", f"{expected:,.0f}", f"{taken:,.0f}")
     assert sum(int(row[2]) for row in table.rows[:-1]) == 12
     for page in ("report.html", "README.md"):
@@ -243,4 +244,4 @@ def test_the_report_says_what_units_took_beside_what_was_expected(folder: Path, 
     with (folder / "results" / "units.csv").open() as file:
         listed = list(csv.DictReader(file))
     assert sum(float(row["processor_seconds"]) for row in listed) == pytest.approx(taken, abs=0.01)
-    assert sum(float(row["expected_seconds"]) for row in listed) == pytest.approx(expected)
+    assert sum(float(row["expected_seconds"]) for row in listed) == pytest.approx(expected, abs=0.05 * len(listed))

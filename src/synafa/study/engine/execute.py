@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from synafa.errors import SynafaError
+from synafa.study.engine.speed import process_speed
 from synafa.study.engine.unit import Unit
 
 _PACKAGES = ("synafa", "numpy", "scipy", "numba", "scikit-learn", "polars", "torch")
@@ -39,6 +40,7 @@ class Outcome:
 
 def execute(unit: Unit) -> Outcome:
     """Call the unit's function; an exception becomes a failed outcome with its last lines as text."""
+    speed = process_speed()
     started = datetime.now(UTC)
     clock, processor = time.perf_counter(), time.process_time()
     try:
@@ -53,6 +55,7 @@ def execute(unit: Unit) -> Outcome:
         "seconds": round(time.perf_counter() - clock, 3),
         "processor_seconds": round(time.process_time() - processor, 3),
         "cores": os.cpu_count(),
+        "core_speed": round(speed, 2),
         "peak_mib": peak_mib(),
         "machine": platform.machine(),
         "versions": package_versions(),

@@ -156,6 +156,7 @@ def environment(report: Report) -> dict[str, object]:
         "compute_seconds": round(sum(float(record.get("seconds", 0)) for record in records), 1),
         "peak_mib_of_a_worker": max((int(record.get("peak_mib") or 0) for record in records), default=0),
         "cores": sorted({int(record["cores"]) for record in records if record.get("cores")}),
+        "core_speed": sorted({float(record["core_speed"]) for record in records if record.get("core_speed")}),
         "first_started": started[0] if started else None,
         "last_started": started[-1] if started else None,
         "versions": {name: ", ".join(sorted(numbers)) for name, numbers in sorted(versions.items())},

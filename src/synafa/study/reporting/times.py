@@ -20,6 +20,11 @@ def processor_seconds(result: UnitResult) -> float:
     return float(result.record.get("processor_seconds", result.seconds))
 
 
+def expected_seconds(result: UnitResult) -> float:
+    """What was expected of a unit on the core that it ran on."""
+    return result.unit.cost / float(result.record.get("core_speed", 1.0))
+
+
 def finished_units(report: Report) -> list[UnitResult]:
     """The finished units of all sections and what they needed, each once."""
     return list(
@@ -37,7 +42,7 @@ def times_table(results: Iterable[UnitResult]) -> PlainTable:
     """Units, expected and taken processor seconds by dataset and method, the dearest first; the sum last."""
     groups: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for result in results:
-        groups.setdefault(what_of(result.unit), []).append((result.unit.cost, processor_seconds(result)))
+        groups.setdefault(what_of(result.unit), []).append((expected_seconds(result), processor_seconds(result)))
     everything = [pair for pairs in groups.values() for pair in pairs]
     total = sum(taken for _, taken in everything)
     large = {what: pairs for what, pairs in groups.items() if sum(t for _, t in pairs) >= LEAST_SHARE * total}
@@ -49,8 +54,8 @@ def times_table(results: Iterable[UnitResult]) -> PlainTable:
     if everything:
         rows.append(_row("all", "", everything))
     note = (
-        "Processor seconds of one core; expected: what `synafa study run --dry-run` adds up. A unit that several "
-        "experiments share is counted once."
+        "Processor seconds of one core; expected: what `synafa study run --dry-run` adds up on this core. A unit that "
+        "several experiments share is counted once."
     )
     columns = ("dataset", "what", "units", "expected, s", "taken, s", "expected / taken")
     return PlainTable("What the units took", "times", columns, rows, note)

@@ -16,7 +16,7 @@ from synafa.study.experiments.contract import Experiment
 from synafa.study.reporting.html import render_html
 from synafa.study.reporting.markdown import render_markdown
 from synafa.study.reporting.report import Report, Section, build_report, environment
-from synafa.study.reporting.times import processor_seconds
+from synafa.study.reporting.times import expected_seconds, processor_seconds
 
 _UNIT, _TIMES = ("experiment", "key", "unit"), ("seconds", "processor_seconds", "expected_seconds")
 _MOST_ROWS = 20_000  # of a result table that is small enough to keep beside the report
@@ -65,10 +65,11 @@ def _unit_list(report: Report) -> str:
             continue
         seen.add(unit.key)
         result = store.load(unit)
-        status, seconds, processor, started = "pending", "", "", ""
+        status, seconds, processor, started, expected = "pending", "", "", "", unit.cost
         if result is not None:
             status, started = result.status, result.record.get("started", "")
             seconds, processor = f"{result.seconds:.3f}", f"{processor_seconds(result):.3f}"
-        known = (status, seconds, processor, round(unit.cost, 1), started)
+            expected = expected_seconds(result)
+        known = (status, seconds, processor, round(expected, 1), started)
         writer.writerow([unit.experiment, unit.key, unit.label, *known, unit.profile, unit.seed])
     return text.getvalue()
