@@ -8,6 +8,7 @@ swaps), judges and trainings of the forests.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,7 @@ class Aligned:
     found: dict[str, Difference]
 
 
+@lru_cache(maxsize=1)  # asked for by tables, figure and headline
 def measured(results: Results) -> list[Aligned]:
     """Every setting and budget whose accepted swaps have figures."""
     cells = []
