@@ -21,6 +21,7 @@ from synafa.study.engine.results import Results
 from synafa.study.evidence.comparisons import difference_of
 from synafa.study.evidence.names import BUDGETS, NAMES, TITLES
 from synafa.study.evidence.paper import PaperValue, find_value, paper_value
+from synafa.study.evidence.tables import starred
 from synafa.study.experiments.branching import branching, prefixes
 from synafa.study.experiments.mnist import acquired, probabilities
 from synafa.study.experiments.shared import (
@@ -47,6 +48,7 @@ _DECISION = 6  # the paper enumerates the sixth decision of budget 10
 _SWEEP_BUDGET = 10
 _ALIGNED_JUDGES = 5
 _MARGINS = ("smallest margin", "among singles", "best pair", "lowest best single")
+_INTERVAL = "95 % interval"
 _ELSEWHERE = "MiniBooNE's file is not here; this is PhysioNet"
 
 
@@ -361,12 +363,13 @@ def _hypotheses(results: Results) -> ReportTable:
 
 
 def _size_table(results: Results) -> PlainTable:
+    units_ = results.where(part="size")
+    gaps = [difference_of([found.arrays["aaco"]], [found.arrays["synafa"]]) for found in units_]
+    stars = starred([gap.value for gap in gaps], [gap.p for gap in gaps])
     rows = []
-    for found in results.where(part="size"):
-        gap = difference_of([found.arrays["aaco"]], [found.arrays["synafa"]])
+    for found, gap, shown in zip(units_, gaps, stars):
         row = found.rows[0]
         interval = f"[{gap.low:+.3f}, {gap.high:+.3f}]"
-        shown = f"{gap.value:+.3f}" + ("*" if gap.significant else "")
         rows.append((TITLES[found.unit["dataset"]], row["training_rows"], row["aaco"], row["synafa"], shown, interval))
     elsewhere = any(found.unit["dataset"] == "physionet" for found in results.where(part="size"))
     note = "A draw of AACO a judge; the judges are those of all training rows. Intervals over test rows and judges."
@@ -418,23 +421,37 @@ def _realigned_tables(results: Results) -> list[ReportTable | PlainTable]:
     shares = [value for pair in gaps.values() if (value := _closed(*pair)) is not None]
     here = float(np.mean(shares)) if shares else None
     rows.append(ReportRow(("mean", "", "closed, percent"), here, paper_value(label, "Mean", "closed percent")))
+    found = [(TITLES[dataset], *gap) for dataset in REALIGNED for gap in realigned_gaps(results, dataset)]
+    pairs = [d for *_, before, after in found for d in (before, after)]
+    stars = iter(starred([d.value for d in pairs], [d.p for d in pairs], digits=4))
     plain = []
-    for dataset in REALIGNED:
-        for name, budget, before, after in realigned_gaps(results, dataset):
-            shown = [f"{d.value:+.4f}" + ("*" if d.significant else "") for d in (before, after)]
-            closed = _closed(before, after)
-            closed_text = "" if closed is None else f"{closed:.0f} %"
-            plain.append((TITLES[dataset], NAMES[name], budget, *shown, closed_text))
+    for title, name, budget, before, after in found:
+        shown = [text for d in (before, after) for text in (next(stars), f"[{d.low:+.4f}, {d.high:+.4f}]")]
+        closed = _closed(before, after) if before.significant else None
+        plain.append((title, NAMES[name], budget, *shown, "" if closed is None else f"{closed:.0f} %"))
     banks = {TITLES[row["dataset"]]: row["bank"] for row in results.select(part="realigned")}
     sizes = ", ".join(f"{title} {size:,}" for title, size in banks.items())
-    note = "SynAFA minus baseline; the checkpoint is chosen under masks of the bank. Five judges, each with its own "
-    note += f"training or draw of the policies; intervals over rows and judges. Masks in the bank: {sizes}."
+    note = (
+        "SynAFA minus baseline; the checkpoint is chosen under masks of the bank. Five judges, each with its own "
+        "training or draw of the policies; intervals over rows and judges, stars adjusted over the table. Closed: how "
+        "much of a difference is gone, where its interval leaves zero out. "
+        f"Masks in the bank: {sizes}."
+    )
     return [
         ReportTable("Classifier realigned (MiniBooNE)", label, ("baseline", "budget", "classifier"), rows),
         PlainTable(
             "Classifier trained on the policies' masks",
             "collapse-realigned",
-            ("dataset", "baseline", "budget", "original classifier", "realigned", "closed"),
+            (
+                "dataset",
+                "baseline",
+                "budget",
+                "original classifier",
+                _INTERVAL,
+                "realigned",
+                f"{_INTERVAL} then",
+                "closed",
+            ),
             plain,
             note,
         ),
