@@ -362,6 +362,6 @@ def headline(results: Results) -> list[Headline]:
 
 
 def _gaps(results: Results, name: str) -> list[str]:
-    """Exact minus amortised accuracy at each budget, with a star where significant."""
-    found = [gap_to_exact(results, "forests", name, budget) for budget in BUDGETS]
-    return [f"{gap.value:+.3f}" + ("*" if gap.significant else "") for gap in found if gap is not None]
+    """Exact minus amortised accuracy at each budget, with a star where the p adjusted over budgets is below 0.05."""
+    gaps = [gap for budget in BUDGETS if (gap := gap_to_exact(results, "forests", name, budget)) is not None]
+    return starred([gap.value for gap in gaps], [gap.p for gap in gaps])
