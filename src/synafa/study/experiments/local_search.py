@@ -53,8 +53,8 @@ SETTINGS = (
 NINE = ("mnist-informative", "physionet", "miniboone")  # the paper's nine settings
 SUBSAMPLE = 1000
 FORESTS = {"mnist-informative": "informative", "mnist-amortised": "base"}  # the kind of forests behind trained tables
-_BASE_SECONDS = {"physionet": 0.5, "miniboone": 40.0}
-_SECONDS = {"mnist-90": 0.1, "physionet": 0.1, "miniboone": 3.0}  # for each feature of the budget
+_BASE_SECONDS = {"mnist-90": 2.5, "physionet": 0.1, "miniboone": 40.0}
+_SECONDS = {"mnist-90": 0.12, "physionet": 0.02, "miniboone": 3.0}  # for each feature of the budget
 
 
 def units(settings: Settings) -> list[Unit]:
@@ -71,7 +71,7 @@ def units(settings: Settings) -> list[Unit]:
                 parameters = {"setting": setting.name, "dataset": setting.dataset, "budget": budget}
                 parameters |= {"judges": list(settings.judges(setting.dataset))}
                 parameters |= {"training": training} if kind else {}
-                cost = _BASE_SECONDS.get(setting.name, 10.0) + _SECONDS.get(setting.name, 1.0) * budget
+                cost = _BASE_SECONDS.get(setting.name, 2.0) + _SECONDS.get(setting.name, 0.75) * budget
                 found.append(settings.unit(NAME, __name__, VERSION, parameters, needs=needs, cost=cost))
     if "mnist-loop" in settings.datasets:
         found += mnist_loop.baseline_units(settings)  # the gap to CAE

@@ -46,11 +46,11 @@ def units(settings: Settings) -> list[Unit]:
         return []
     judged_by = {"dataset": "mnist-loop", "judges": list(settings.judges("mnist-loop"))}
     classifiers = classifier_unit(settings, "mnist-loop")
-    own = [settings.unit(NAME, __name__, VERSION, {"tables": "exact", **judged_by}, needs=(classifiers,), cost=8.0)]
+    own = [settings.unit(NAME, __name__, VERSION, {"tables": "exact", **judged_by}, needs=(classifiers,), cost=5.0)]
     for training in amortised.trainings(settings):
         parameters = {"tables": "amortised", "training": training, **judged_by}
         needs = (classifiers, amortised.forest_unit(settings, "informative", training))
-        own.append(settings.unit(NAME, __name__, VERSION, parameters, needs=needs, cost=8.0))
+        own.append(settings.unit(NAME, __name__, VERSION, parameters, needs=needs, cost=5.0))
     return [*own, *baseline_units(settings)]
 
 
