@@ -75,7 +75,8 @@ def units(settings: Settings) -> list[Unit]:
             needs = [u for m in THREE for u in policy_units(settings, name, 0, m, BUDGETS[name], runs[m])]
             of = content_hash([need.key for need in needs])  # a policy trained anew makes other masks
             parameters = {"part": "realigned", "of": of, "judges": judges, "runs": runs}
-            found.append(_unit(settings, name, parameters, _ALIGNED_SECONDS.get(name, 20.0) * len(judges), tuple(needs)))
+            seconds = _ALIGNED_SECONDS.get(name, 20.0) * len(judges)
+            found.append(_unit(settings, name, parameters, seconds, tuple(needs)))
     return found
 
 
